@@ -52,7 +52,4 @@ std::string print(const Stmt& stmt, int indent = 0);
 /// Structural equality up to the identity of variables and buffers (their names count); locations do not count.
 bool equal(const Kernel& a, const Kernel& b);
 
-/// Checks every rule of a typed program (rules_verify.def), all findings at once.
-Diagnostics verify(const Kernel& kernel);
-
 }  // namespace plait::ir

@@ -1,0 +1,2 @@
+#include "ir/build.h"
+#include "ir/visit.h"
