@@ -1,0 +1,61 @@
+# Everything a user or developer does, one word each. `make help` lists them.
+PRESET ?= release
+BUILD := build/$(PRESET)
+JOBS ?= $(shell nproc)
+PYTHON := /usr/bin/python3
+
+.PHONY: help setup setup-dev build run test test-fast bench bench-compare bundle install format lint asan soak clean
+
+help:            ## this list
+	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup:           ## install what building and testing need (Debian 12, as root)
+	@scripts/setup.sh build
+
+setup-dev:       ## also the clang tools 22, for format, lint, fuzzing and sanitizers
+	@scripts/setup.sh build dev
+
+$(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json | setup
+	@cmake --preset $(PRESET)
+
+build: setup $(BUILD)/build.ninja  ## build everything (release)
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+run: build       ## the main job: matmul and attention on the CPU, .npy in, .npy out, verified and timed
+	@scripts/run.sh $(BUILD)/tools/plait/plait
+
+test: build      ## the whole suite
+	@cd $(BUILD) && ctest -j $(JOBS) --output-on-failure --no-tests=error --timeout 300
+
+test-fast: build ## unit tests only
+	@cd $(BUILD) && ctest -j $(JOBS) --output-on-failure --no-tests=error -L unit
+
+bench: build     ## measure against OpenBLAS and oneDNN, record in bench/results
+	@scripts/setup.sh bench
+	@scripts/bench.sh $(BUILD)
+
+bench-compare: build  ## measure again and fail where a ratio fell below the record
+	@scripts/setup.sh bench
+	@scripts/bench.sh $(BUILD) --compare
+
+bundle: setup    ## one folder and .tar.xz that runs on any x86-64 Linux with glibc >= 2.36
+	@scripts/bundle.sh
+
+install: build   ## install the library, headers, CLI and CMake package (PREFIX=/usr/local)
+	@cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)
+
+format: setup-dev  ## clang-format over the tree
+	@git ls-files '*.cpp' '*.h' '*.hpp' '*.c' | xargs clang-format-22 -i
+
+lint: setup-dev  ## formatting and clang-tidy, as errors
+	@scripts/lint.sh
+
+asan: setup-dev  ## the suite under AddressSanitizer and UndefinedBehaviorSanitizer
+	@cmake --preset asan && cmake --build --preset asan -j $(JOBS)
+	@cd build/asan && ctest -j $(JOBS) --output-on-failure --no-tests=error --timeout 600
+
+soak: build setup-dev  ## long sweeps: more random programs, fuzzers
+	@scripts/soak.sh $(BUILD)
+
+clean:           ## remove every build folder
+	@rm -rf build
