@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Long sweeps that do not fit the suite: many random programs on the CPU target against the interpreter, then each fuzzer.
+# PLAIT_SOAK_SECONDS (default 600) is the time for each part.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$1
+seconds=${PLAIT_SOAK_SECONDS:-600}
+echo "random programs for ${seconds} s"
+PLAIT_RANDOM_SECONDS=$seconds PLAIT_RANDOM_SEED=$RANDOM "$build"/tests/random/random_programs_test
+CC=clang-22 CXX=clang++-22 cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPLAIT_FUZZ=ON -DPLAIT_BENCH=OFF \
+  -DPLAIT_SANITIZE=address,undefined >/dev/null
+cmake --build build/fuzz --target plait_fuzzers
+for fuzzer in build/fuzz/tests/fuzz/*_fuzz; do
+  name=$(basename "$fuzzer")
+  echo "$name for ${seconds} s"
+  mkdir -p "build/fuzz/corpus/$name"
+  cp kernels/*.tile "build/fuzz/corpus/$name/"
+  "$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 "build/fuzz/corpus/$name"
+done

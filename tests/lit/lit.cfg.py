@@ -1,0 +1,16 @@
+import os
+
+import lit.formats
+
+config.name = "plait"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".tile", ".test"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = lit_config.params["build"]
+
+tools = lit_config.params["tools"]
+root = os.path.dirname(os.path.dirname(config.test_source_root))
+config.environment["PATH"] = os.pathsep.join([tools, os.environ["PATH"]])
+config.substitutions.append(("%plait", lit_config.params["plait"]))
+config.substitutions.append(("%kernels", os.path.join(root, "kernels")))
+config.substitutions.append(("%python", "/usr/bin/python3"))
