@@ -27,7 +27,7 @@ void check_reads(const Stmt& stmt, Context& context) {
 void check_step(const LoopAxis& axis, const Loc& loc, Context& context) {
   std::optional<std::int64_t> step = axis.step ? as_int(axis.step) : std::nullopt;
   if (step && *step <= 0) {
-    context.diags.error(Rule::constant_zero, loc,
+    context.diags.error(Rule::loop_step, loc,
                         fmt::format("the step of loop variable '{}' is {}", axis.var->name, *step));
   }
 }
