@@ -1,0 +1,31 @@
+#pragma once
+
+#include <unordered_map>
+
+#include "ir/tensor.h"
+
+namespace plait::runtime {
+
+/// Values of dims and scalar arguments.
+using Env = std::unordered_map<const ir::VarDecl*, ir::ScalarValue>;
+
+enum class EvalFailure {
+  unbound,           ///< a variable without a value
+  overflow,          ///< i64 arithmetic left 64 bits
+  division_by_zero,  ///< by `/`, `%` or ceildiv
+  not_a_call_value,  ///< reads a buffer
+};
+std::string_view eval_failure_text(EvalFailure failure);
+
+struct Evaluated {
+  std::optional<ir::ScalarValue> value;
+  EvalFailure failure = EvalFailure::unbound;  ///< the reason where there is no value
+};
+
+/// Value of an expression over dims and scalars, by the rules of docs/language.md but for one: i64 arithmetic that
+/// overflows has no value, because an extent that wrapped would pass checks that it should fail.
+Evaluated evaluate(const ir::Expr& expr, const Env& env);
+
+inline ir::ScalarValue int_value(std::int64_t value) { return {ir::DType::i64, value, 0}; }
+
+}  // namespace plait::runtime
