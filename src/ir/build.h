@@ -4,8 +4,8 @@
 
 namespace plait::ir {
 
-// Factories that check. Each returns null after reporting what is wrong; a null operand gives null without a second report, so that one
-// mistake is told once. Weak literals take the other operand's type; literal operands are folded.
+// Factories that check. Each returns null after reporting what is wrong; a null operand gives null without a second
+// report, so that one mistake is told once. Weak literals take the other operand's type; literal operands are folded.
 
 ExprRef int_literal(std::int64_t value, Loc loc = {});  ///< weak, i64 until asked
 ExprRef float_literal(double value, Loc loc = {});      ///< weak, f32 until asked
@@ -22,7 +22,8 @@ ExprRef make_bitcast(DType type, ExprRef a, Loc loc, Diagnostics& diags);
 ExprRef make_call(Intrinsic fn, std::vector<ExprRef> args, Loc loc, Diagnostics& diags);
 ExprRef make_load(Buffer buffer, std::vector<ExprRef> index, Loc loc, Diagnostics& diags);
 
-/// The value as stored into an element of `type`: exact conversions and float-to-float rounding are implicit; others need a cast.
+/// The value as stored into an element of `type`: exact conversions and float-to-float rounding are implicit; others
+/// need a cast.
 ExprRef convert_for_store(DType type, ExprRef value, Loc loc, Diagnostics& diags);
 /// Gives a weak literal its default type; other expressions are returned as they are.
 ExprRef settle(ExprRef e);
@@ -42,10 +43,15 @@ struct RegionSpec {
   std::vector<Dim> dims;  ///< empty: the whole buffer
   Loc loc;
 };
-/// Resolves the open extents of a copy-like pair (copy, transpose, atomics): aligned right with the other side's extents, leading ones.
-/// Two open sides, or extents that cannot agree, are reported.
-std::optional<std::pair<Region, Region>> resolve_pair(const RegionSpec& a, const RegionSpec& b, bool transposed, Diagnostics& diags);
-/// A region all of whose extents are known by themselves.
+/// Resolves the open extents of a copy-like pair (copy, transpose, atomics). A side of bare indices only, A[r, c],
+/// takes the other side's extents, aligned right with leading ones. A bare index beside ranges, A[b, r : r + 64], is
+/// one element where that makes the sides agree, and otherwise takes the extent aligned with it. Sides agree when their
+/// extents other than 1 are the same in order (transposed: with the last two exchanged); non-literal extents are the
+/// same when they have the same form. Two open sides, and extents that do not agree, are reported.
+std::optional<std::pair<Region, Region>> resolve_pair(const RegionSpec& a, const RegionSpec& b, bool transposed,
+                                                      Diagnostics& diags);
+/// A region all of whose extents are known by themselves: literals or whole dimensions; a bare index beside ranges is
+/// one element.
 std::optional<Region> resolve_alone(const RegionSpec& a, Diagnostics& diags);
 
 }  // namespace plait::ir

@@ -16,7 +16,8 @@ struct Expr;
 struct BufferDecl;
 struct VarDecl;
 
-/// Expressions are immutable trees that may share subtrees. Two variables or buffers are the same when the pointers are.
+/// Expressions are immutable trees that may share subtrees. Two variables or buffers are the same when the pointers
+/// are.
 using ExprRef = std::shared_ptr<const Expr>;
 using Var = std::shared_ptr<const VarDecl>;
 using Buffer = std::shared_ptr<const BufferDecl>;
@@ -39,14 +40,32 @@ struct VarDecl {
 enum class UnaryOp { neg, bit_not, logical_not };
 
 /// Arithmetic: both operands and the result have one type. Comparisons and logical operators give bool.
-/// Integers: `div` and `mod` truncate toward zero as in C, overflow wraps, a shift count outside [0, bits) gives 0 (or the sign for
-/// `shr` of a negative signed value). `ceil_div` is the smallest integer >= a / b. `min`, `max`: NaN if either operand is NaN; the sign of a zero is unspecified.
-/// `logical_and`, `logical_or` do not evaluate the right operand when the left one decides.
+/// Integers: `div` and `mod` truncate toward zero as in C, overflow wraps, a shift count outside [0, bits) gives 0 (or
+/// the sign for `shr` of a negative signed value). `ceil_div` is the smallest integer >= a / b. `min`, `max`: NaN if
+/// either operand is NaN; the sign of a zero is unspecified. `logical_and`, `logical_or` do not evaluate the right
+/// operand when the left one decides.
 enum class BinaryOp {
-  add, sub, mul, div, mod, ceil_div, min, max,
-  bit_and, bit_or, bit_xor, shl, shr,
-  eq, ne, lt, le, gt, ge,
-  logical_and, logical_or,
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  ceil_div,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shl,
+  shr,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  logical_and,
+  logical_or,
 };
 
 std::string_view unary_op_token(UnaryOp op);

@@ -29,7 +29,8 @@ struct KernelOptions {
   bool fast_math = false;
 };
 
-/// One instantiated tile program: compile-time parameters are values, functions are inlined, every expression is typed; dims stay symbolic.
+/// One instantiated tile program: compile-time parameters are values, functions are inlined, every expression is typed;
+/// dims stay symbolic.
 struct Kernel {
   std::string name;
   std::vector<Param> params;

@@ -75,14 +75,17 @@ std::optional<OpKind> op_from_name(std::string_view name);
 
 enum class CacheHint { none, evict_first, evict_last };
 
-/// copy(src, dst): elements are converted as Cast does by default. Where the source is global, elements outside the tensor (on either
-/// side, in any dimension) read as `pad`; where the destination is global, elements outside it are dropped.
+/// copy(src, dst): elements are converted as Cast does by default. Where the source is global, elements outside the
+/// tensor (on either side, in any dimension) read as `pad`; where the destination is global, elements outside it are
+/// dropped.
 struct CopyAttrs {
-  /// Row map: the first dimension of the 2-D global side with extent > 1 is indexed by rows[i] + its begin instead of i + its begin.
-  /// A 1-D integer on-chip region; a negative entry makes the row invalid: it reads as `pad`, or is not written.
+  /// Row map: the first dimension of the 2-D global side with extent > 1 is indexed by rows[i] + its begin instead of i
+  /// + its begin. A 1-D integer on-chip region; a negative entry makes the row invalid: it reads as `pad`, or is not
+  /// written.
   std::optional<Region> rows;
   bool scatter = false;  ///< the map applies to the destination
-  /// Valid extent of the tile, one a dimension of the on-chip side (aligned right): elements beyond read as `pad`, or are not written.
+  /// Valid extent of the tile, one a dimension of the on-chip side (aligned right): elements beyond read as `pad`, or
+  /// are not written.
   std::vector<ExprRef> valid;
   ExprRef pad;  ///< of the destination's type; null means zero
   CacheHint cache = CacheHint::none;
@@ -91,15 +94,16 @@ struct FillAttrs {
   ExprRef value;  ///< of the destination's type
 };
 enum class WarpPolicy { automatic, rows, columns, square };
-/// C += op(A)·op(B), op the transpose where its flag is set, k ascending, each step one fused multiply-add in the type of C.
+/// C += op(A)·op(B), op the transpose where its flag is set, k ascending, each step one fused multiply-add in the type
+/// of C.
 struct GemmAttrs {
   bool trans_a = false;
   bool trans_b = false;
   bool clear_accum = false;  ///< C starts from zero
   WarpPolicy policy = WarpPolicy::automatic;
 };
-/// Reduces dimension `dim` of the source. `clear` false: the destination's value takes part. argmax/argmin: lowest index of the
-/// extreme element (NaN wins over every number), always as if clear.
+/// Reduces dimension `dim` of the source. `clear` false: the destination's value takes part. argmax/argmin: lowest
+/// index of the extreme element (NaN wins over every number), always as if clear.
 struct ReduceAttrs {
   int dim = 0;
   bool clear = true;
@@ -132,8 +136,9 @@ struct PipelineAttrs {
   std::optional<int> stages;
   std::vector<int> order, stage;  ///< one entry a statement of the body, or empty
 };
-/// serial, unrolled, vectorized, pipelined: one axis. parallel: iterations are independent, in any order. persistent: iterations
-/// are spread over the blocks of the grid, each executed once by one block (iteration t, flattened with the last axis fastest, by block t mod blocks).
+/// serial, unrolled, vectorized, pipelined: one axis. parallel: iterations are independent, in any order. persistent:
+/// iterations are spread over the blocks of the grid, each executed once by one block (iteration t, flattened with the
+/// last axis fastest, by block t mod blocks).
 struct For {
   LoopKind kind;
   std::vector<LoopAxis> axes;
@@ -186,7 +191,8 @@ struct Task {
   Body body;
 };
 
-using StmtNode = std::variant<For, While, If, Let, Alloc, Store, AtomicElement, TileOp, Assert, Print, Break, Continue, Task>;
+using StmtNode =
+    std::variant<For, While, If, Let, Alloc, Store, AtomicElement, TileOp, Assert, Print, Break, Continue, Task>;
 
 struct Stmt {
   Loc loc;

@@ -26,8 +26,9 @@ bool is_integer(DType type);
 bool is_signed_integer(DType type);
 bool is_float(DType type);
 
-/// The type both operands convert to without loss (equal types; integers of one signedness to the wider; unsigned to a wider
-/// signed; a float to a float that holds all its values), or nullopt where no operand can convert exactly to the other.
+/// The type both operands convert to without loss (equal types; integers of one signedness to the wider; unsigned to a
+/// wider signed; a float to a float that holds all its values), or nullopt where no operand can convert exactly to the
+/// other.
 std::optional<DType> common_type(DType a, DType b);
 
 }  // namespace plait::ir

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+
+#include "ir/build.h"
+
+namespace plait::ir {
+
+// Shared by the files that implement build.h.
+
+ExprRef make_expr(DType type, Loc loc, ExprNode node, bool weak = false);
+bool is_literal(const ExprRef& e);
+/// The place of `e`, or `otherwise` where it has none.
+const Loc& place_of(const ExprRef& e, const Loc& otherwise);
+/// A literal of float type `type`; `value` is already rounded to it.
+ExprRef float_of(DType type, double value, Loc loc, bool weak = false);
+
+/// The weak literal as a literal of `type`; null after a report where it does not fit or may not become one.
+ExprRef adopt(DType type, const ExprRef& literal, const Loc& loc, Diagnostics& diags);
+/// `e`, a weak literal or of a type that `type` holds, as `type`.
+ExprRef widen(DType type, const ExprRef& e, const Loc& loc, Diagnostics& diags);
+/// Gives a weak literal its default type, reporting a float beyond f32.
+ExprRef settle(const ExprRef& e, const Loc& loc, Diagnostics& diags);
+/// Brings operands to their common type; `what` names the operator. Weak literals alone stay weak, of one kind. False
+/// after a report.
+bool unify(std::span<ExprRef> operands, std::string_view what, const Loc& loc, Diagnostics& diags);
+
+/// The literal that a cast of literal `a` gives.
+ExprRef fold_cast(DType type, const Expr& a, Rounding rounding, bool saturate, const Loc& loc);
+/// The rounding of a conversion to `type` where none is asked for.
+Rounding default_rounding(DType type);
+
+}  // namespace plait::ir

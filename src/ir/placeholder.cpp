@@ -1,2 +1,0 @@
-#include "ir/build.h"
-#include "ir/visit.h"
