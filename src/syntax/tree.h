@@ -8,7 +8,8 @@
 
 #include "support/result.h"
 
-/// The text form as written: names unresolved, types unchecked, comments kept. `format` prints it; src/lang gives it a meaning.
+/// The text form as written: names unresolved, types unchecked, comments kept. `format` prints it; src/lang gives it a
+/// meaning.
 namespace plait::syntax {
 
 struct Expr;
@@ -41,7 +42,8 @@ struct StrLit {
 struct Name {
   std::string id;
 };
-/// Operators by token: "-", "~", "not"; "+", "*", "and", "<=", … Parentheses are not kept: the printer puts them where precedence needs them.
+/// Operators by token: "-", "~", "not"; "+", "*", "and", "<=", … Parentheses are not kept: the printer puts them where
+/// precedence needs them.
 struct Unary {
   std::string op;
   ExprRef a;
@@ -157,10 +159,12 @@ struct Option {
 
 struct Stmt {
   Loc loc;
-  std::variant<Assign, Alloc, For, While, If, CallStmt, Return, Assert, Break, Continue, Pass, Task, Grid, Require, Threads, Option>
+  std::variant<Assign, Alloc, For, While, If, CallStmt, Return, Assert, Break, Continue, Pass, Task, Grid, Require,
+               Threads, Option>
       node;
-  std::vector<std::string> leading;  ///< comment lines before it, without '#'; an empty entry is a blank line
-  std::string trailing;              ///< comment at the end of its first line
+  std::vector<std::string> leading;         ///< comment lines before it, without '#'; an empty entry is a blank line
+  std::string trailing;                     ///< comment at the end of its first line
+  std::vector<std::string> following = {};  ///< comment lines between it and the end of its block
 };
 
 /// `A: in f16[M, K] strides [lda, 1]`, or `alpha: f32 = 1.0`
