@@ -187,7 +187,7 @@ bool Machine::check_written(const Reach& reach, const Storage& storage, std::int
 
 bool Machine::check_local(const Reach& reach) {
   if (!reach.forbidden_write) return true;
-  return fail(reach.site, Rule::local_overlap,
+  return fail(reach.site, Rule::local_in_parallel,
               describe(reach.buffer) + " is local and defined outside the parallel loop that writes it", reach.buffer);
 }
 
