@@ -159,6 +159,13 @@ Value* f32_to_low_32(IRBuilderBase& b, Value* value) {
   return b.CreateSelect(in_range, near, far);
 }
 
+/// What u64 holds is exact; the rest goes by way of i64.
+Value* to_u64(IRBuilderBase& b, Value* value, Value* by_way_of_i64) {
+  Value* fits = b.CreateAnd(b.CreateFCmpOGE(value, llvm::ConstantFP::get(value->getType(), 0)),
+                            b.CreateFCmpOLT(value, llvm::ConstantFP::get(value->getType(), 0x1p64)));
+  return b.CreateSelect(fits, saturating_to_int(b, value, b.getInt64Ty(), false), by_way_of_i64);
+}
+
 Value* float_to_int(IRBuilderBase& b, DType to, Value* value, Rounding rounding, bool saturate) {
   Value* integral = round_to_integral(b, value, rounding);
   const unsigned bits = bits_of(to);
@@ -171,8 +178,8 @@ Value* float_to_int(IRBuilderBase& b, DType to, Value* value, Rounding rounding,
   const bool f32_vector = value->getType()->isVectorTy() && value->getType()->getScalarType()->isFloatTy();
   if (f32_vector && bits <= 32)
     return b.CreateZExtOrTrunc(f32_to_low_32(b, integral), with_lanes(b.getIntNTy(bits), value));
-  return b.CreateZExtOrTrunc(saturating_to_int(b, integral, b.getInt64Ty(), true),
-                             with_lanes(b.getIntNTy(bits), value));
+  Value* wide = saturating_to_int(b, integral, b.getInt64Ty(), true);
+  return to == DType::u64 ? to_u64(b, integral, wide) : b.CreateTrunc(wide, with_lanes(b.getIntNTy(bits), value));
 }
 
 Value* to_bool(IRBuilderBase& b, DType from, Value* value) {
