@@ -14,10 +14,9 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-bool has_nan(ir::DType type) { return ir::is_float(type) && type != ir::DType::e2m1; }
-
 /// The bit pattern of a poisoned element; a quiet NaN whose payload arithmetic does not produce.
-std::uint64_t poison_bits(ir::DType type, std::uint8_t byte) {
+std::uint64_t poison_bits(ir::DType type, Poison kind) {
+  if (kind == Poison::second) return 0x5a5a5a5a5a5a5a5a;
   switch (type) {
     case ir::DType::f64:
       return 0x7ff8a5a5a5a5a5a5;
@@ -30,7 +29,6 @@ std::uint64_t poison_bits(ir::DType type, std::uint8_t byte) {
     case ir::DType::f16:
       return 0x7fa5;
     case ir::DType::e5m2:
-      return 0x7f;
     case ir::DType::e4m3:
       return 0x7f;
     case ir::DType::bool_:
@@ -51,7 +49,7 @@ std::uint64_t poison_bits(ir::DType type, std::uint8_t byte) {
     case ir::DType::e2m1:
       break;
   }
-  return 0x0101010101010101u * byte;
+  return 0xa5a5a5a5a5a5a5a5;
 }
 
 /// Bits of one element; those of a packed type from the low end of its byte on.
@@ -140,23 +138,19 @@ bool is_contiguous(const ir::TensorView& view) {
   return true;
 }
 
-void poison(HostTensor& tensor, std::uint8_t byte) {
-  ir::DType type = tensor.view().type;
-  if (!has_nan(type)) {
-    std::memset(tensor.data(), byte, static_cast<std::size_t>(tensor.bytes()));
-    return;
-  }
-  const auto size = static_cast<std::int64_t>(ir::dtype_bits(type) / 8);
-  std::uint64_t bits = poison_bits(type, byte);
-  for (std::int64_t at = 0; at < tensor.bytes(); at += size)
+void poison(HostTensor& tensor, Poison kind) {
+  std::uint64_t bits = poison_bits(tensor.view().type, kind);
+  const std::int64_t size = std::max(ir::dtype_bits(tensor.view().type) / 8, 1);
+  for (std::int64_t at = 0; at < tensor.bytes(); at += size) {
     std::memcpy(tensor.data() + at, &bits, static_cast<std::size_t>(size));
+  }
 }
 
-std::vector<std::int64_t> poisoned_elements(const HostTensor& tensor, std::uint8_t byte) {
+std::vector<std::int64_t> poisoned_elements(const HostTensor& tensor, Poison kind) {
   const ir::TensorView& view = tensor.view();
   const int bits = ir::dtype_bits(view.type);
   const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-  const std::uint64_t pattern = poison_bits(view.type, byte);
+  const std::uint64_t pattern = poison_bits(view.type, kind);
   std::vector<std::int64_t> left;
   std::int64_t number = 0;
   for (ElementWalk walk(view); !walk.done(); walk.next(), ++number) {

@@ -54,11 +54,13 @@ void store_number(const ir::TensorView& view, std::int64_t offset, double value)
 /// Whether rows follow one another without gaps, last dimension fastest.
 bool is_contiguous(const ir::TensorView& view);
 
-/// Fills the memory of an output before a run with values that show where nothing was written: NaN (which also shows in
-/// whatever is computed from it), or where the type has none, `byte` throughout.
-void poison(HostTensor& tensor, std::uint8_t byte = 0xA5);
-/// Elements that still hold what poison() wrote, as row-major numbers.
-std::vector<std::int64_t> poisoned_elements(const HostTensor& tensor, std::uint8_t byte = 0xA5);
+/// What the memory of an output holds before a run, to show where nothing was written. `first`: NaN, which also shows
+/// in whatever is computed from it, or where the type has none, bytes 0xA5. `second`: bytes 0x5A. A result may happen
+/// to look like one of them, but a run from each tells for certain.
+enum class Poison { first, second };
+void poison(HostTensor& tensor, Poison kind = Poison::first);
+/// Row-major numbers of the elements that still look like that.
+std::vector<std::int64_t> poisoned_elements(const HostTensor& tensor, Poison kind = Poison::first);
 
 /// Bytes that this process may still take: the machine's or its control group's limit, whichever is less.
 std::int64_t available_memory();

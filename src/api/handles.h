@@ -1,0 +1,61 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emit/cpu/cpu.h"
+#include "plait/plait.h"
+#include "syntax/tree.h"
+
+// What the opaque handles of the C interface hold. All are unchanged after they are made, so that threads may share
+// them.
+
+struct plait_diagnostics {
+  std::string text;
+  std::string json;
+  std::size_t count = 0;
+};
+
+struct plait_program {
+  plait::syntax::File file;
+  std::vector<std::string> kernels;
+};
+
+struct plait_kernel {
+  plait::ir::Kernel kernel;
+  std::optional<plait::cpu::Code> code;  ///< none: interpreted
+};
+
+namespace plait::api {
+
+plait_dtype to_c(ir::DType type);
+/// Nothing for a number outside the enum, which C callers can pass.
+std::optional<ir::DType> from_c(std::int32_t type);
+
+plait_diagnostics* to_c(const Diagnostics& diagnostics);
+plait_diagnostics* internal_error(const std::string& what);
+
+/// Runs `body` so that no exception leaves; `body` returns a status and may fill in `found`, which is handed out where
+/// the caller wants it.
+template <typename Body>
+plait_status guarded(plait_diagnostics** out, const Body& body) noexcept {
+  if (out != nullptr) *out = nullptr;
+  try {
+    try {
+      Diagnostics found;
+      plait_status status = body(found);
+      if (out != nullptr && !found.empty()) *out = to_c(found);
+      return status;
+    } catch (const std::bad_alloc&) {
+      return PLAIT_OUT_OF_MEMORY;
+    } catch (const std::exception& e) {
+      if (out != nullptr) *out = internal_error(e.what());
+      return PLAIT_INTERNAL_ERROR;
+    }
+  } catch (...) {
+    return PLAIT_INTERNAL_ERROR;
+  }
+}
+
+}  // namespace plait::api

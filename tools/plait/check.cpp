@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "session.h"
+
+namespace plait::cli {
+namespace {
+
+Outcome check(const ProgramOptions& options) {
+  lang::Bindings bindings = parse_assignments(options.bindings, "-D");
+  auto program = load_program(options.path);
+  if (!program) return failed(program.diagnostics());
+  Outcome outcome;
+  std::vector<std::string> names = lang::kernel_names(program->file);
+  if (!options.kernel.empty()) {
+    auto chosen = runtime::choose_kernel(program->file, options.kernel);
+    if (!chosen) return failed(chosen.diagnostics());
+    names = {*chosen};
+  }
+  std::vector<Report> kernels;
+  for (const std::string& name : names) {
+    Report entry;
+    entry.set("kernel", name);
+    auto own = runtime::bindings_for(program->file, name, bindings);
+    if (!own) return failed(own.diagnostics());
+    auto kernel = runtime::build_kernel(program->file, name, *own);
+    entry.set("ok", kernel.ok());
+    if (kernel.ok()) {
+      outcome.text += fmt::format("{}: {} is right\n", options.path, signature(*kernel));
+      entry.set("signature", signature(*kernel));
+    } else {
+      outcome.diagnostics.append(kernel.diagnostics());
+    }
+    kernels.push_back(std::move(entry));
+  }
+  if (names.empty()) outcome.text = fmt::format("{}: no kernel, nothing to check\n", options.path);
+  outcome.report.set("file", options.path);
+  outcome.report.set("kernels", kernels);
+  return outcome;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Command& command) {
+  CLI::App* sub = add_command(app, command, "check", "Check a tile program: syntax, types, every rule of the language");
+  auto options = std::make_shared<ProgramOptions>();
+  add_program_options(*sub, command, *options);
+  sub->callback([options, &command] { command.action = [options] { return check(*options); }; });
+}
+
+}  // namespace plait::cli

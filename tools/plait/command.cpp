@@ -1,0 +1,46 @@
+#include "command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+namespace plait::cli {
+
+CLI::App* add_command(CLI::App& app, Command& command, const std::string& name, const std::string& summary) {
+  CLI::App* sub = app.add_subcommand(name, summary);
+  sub->add_flag("--json", command.json, "print one JSON object on standard output");
+  sub->footer("Exit status: 0 success, 1 the input is wrong, 2 the command line is wrong, 3 a fault of plait.");
+  return sub;
+}
+
+CLI::Option* add_assignments(CLI::App& app, const std::string& flag, std::vector<std::string>& into,
+                             const std::string& help) {
+  return app.add_option(flag, into, help)
+      ->type_name("NAME=VALUE")
+      ->type_size(1)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& texts, const std::string& flag) {
+  std::map<std::string, std::string> values;
+  for (const std::string& text : texts) {
+    std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      throw UsageError{fmt::format("{}: '{}' has not the form NAME=VALUE", flag, text)};
+    if (!values.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
+      throw UsageError{fmt::format("{}: {} is given twice", flag, text.substr(0, equals))};
+    }
+  }
+  return values;
+}
+
+Outcome failed(Diagnostics diagnostics) {
+  Outcome outcome;
+  outcome.ok = false;
+  outcome.diagnostics = std::move(diagnostics);
+  return outcome;
+}
+
+}  // namespace plait::cli

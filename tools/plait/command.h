@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "report.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace plait::cli {
+
+enum ExitCode { kOk = 0, kBadInput = 1, kUsage = 2, kFault = 3 };
+
+/// What a command leaves behind. main() writes `text`, or with --json `report`, to standard output, and the diagnostics
+/// to standard error.
+struct Outcome {
+  std::string text;
+  Report report;
+  Diagnostics diagnostics;
+  std::string remarks;  ///< for standard error, behind the diagnostics
+  bool ok = true;
+};
+
+/// A command line that CLI11 accepted but that makes no sense.
+struct UsageError {
+  std::string message;
+};
+
+/// The command chosen on the command line.
+struct Command {
+  std::function<Outcome()> action;
+  bool json = false;
+  std::string program;  ///< path of the tile program, to name it when plait itself fails
+};
+
+void add_check(CLI::App& app, Command& command);
+void add_format(CLI::App& app, Command& command);
+void add_print(CLI::App& app, Command& command);
+void add_run(CLI::App& app, Command& command);
+void add_compile(CLI::App& app, Command& command);
+void add_devices(CLI::App& app, Command& command);
+
+/// A subcommand with --json and a footer that states the exit codes.
+CLI::App* add_command(CLI::App& app, Command& command, const std::string& name, const std::string& summary);
+
+/// An option that may be given several times, each time with one NAME=VALUE.
+CLI::Option* add_assignments(CLI::App& app, const std::string& flag, std::vector<std::string>& into,
+                             const std::string& help);
+/// Splits NAME=VALUE texts; a text without '=' or a name given twice throws UsageError.
+std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& texts, const std::string& flag);
+
+/// An outcome that only tells what went wrong.
+Outcome failed(Diagnostics diagnostics);
+
+}  // namespace plait::cli

@@ -1,0 +1,240 @@
+#include "run_inputs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "ir/numeric.h"
+#include "runtime/extent.h"
+#include "runtime/files.h"
+#include "runtime/npy.h"
+#include "runtime/random.h"
+
+namespace plait::cli {
+namespace {
+
+using runtime::HostTensor;
+
+class Preparation {
+ public:
+  Preparation(const ir::Kernel& kernel, const RunRequest& request) : kernel_(kernel), request_(request) {}
+  Result<RunData> run();
+
+ private:
+  void check_names();
+  void read_inputs();
+  void read_input(const ir::Param& param, const std::string& path);
+  void take_dims(const ir::BufferDecl& buffer, const HostTensor& tensor);
+  void parse_scalars();
+  void check_memory(const std::map<std::string, runtime::Layout>& layouts);
+  void make_tensors(const std::map<std::string, runtime::Layout>& layouts);
+
+  const ir::Kernel& kernel_;
+  const RunRequest& request_;
+  Diagnostics diags_;
+  std::map<std::string, HostTensor> files_;
+  std::map<std::string, std::int64_t> dims_;
+  RunData data_;
+};
+
+bool is_read(ir::ParamKind kind) { return kind == ir::ParamKind::in || kind == ir::ParamKind::inout; }
+bool is_written(ir::ParamKind kind) { return kind == ir::ParamKind::out || kind == ir::ParamKind::inout; }
+
+void Preparation::check_names() {
+  auto tensor = [&](const std::string& name) -> const ir::Param* {
+    for (const ir::Param* p : data_.params) {
+      if (p->buffer->name == name) return p;
+    }
+    return nullptr;
+  };
+  std::vector<std::string> wrong;
+  for (const auto& [name, path] : request_.inputs) {
+    const ir::Param* param = tensor(name);
+    if (param == nullptr) wrong.push_back(fmt::format("--input {}: no tensor parameter has this name", name));
+    if (param != nullptr && !is_read(param->kind))
+      wrong.push_back(fmt::format("--input {}: this is an out parameter, which is not read", name));
+  }
+  for (const auto& [name, path] : request_.outputs) {
+    const ir::Param* param = tensor(name);
+    if (param == nullptr) wrong.push_back(fmt::format("--output {}: no tensor parameter has this name", name));
+    if (param != nullptr && !is_written(param->kind))
+      wrong.push_back(fmt::format("--output {}: this is an in parameter, which is not written", name));
+  }
+  for (const auto& [name, type] : request_.dtypes) {
+    if (request_.inputs.count(name) == 0)
+      wrong.push_back(fmt::format("--dtype {}: no --input of this name is given", name));
+  }
+  if (!wrong.empty())
+    diags_.error(Rule::unknown_argument, kernel_.loc,
+                 fmt::format("{}; the kernel is {}", fmt::join(wrong, "; "), signature(kernel_)));
+}
+
+/// Binds the dims that stand bare in the shape of a given input; what disagrees is left to the checks of the call.
+void Preparation::take_dims(const ir::BufferDecl& buffer, const HostTensor& tensor) {
+  for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
+    const auto* ref = std::get_if<ir::VarRef>(&buffer.shape[i]->node);
+    if (ref != nullptr && ref->var->kind == ir::VarKind::dim) dims_.emplace(ref->var->name, tensor.view().shape[i]);
+  }
+}
+
+void Preparation::read_input(const ir::Param& param, const std::string& path) {
+  const ir::BufferDecl& buffer = *param.buffer;
+  std::optional<ir::DType> raw_type;
+  if (auto found = request_.dtypes.find(buffer.name); found != request_.dtypes.end()) raw_type = found->second;
+  auto tensor = runtime::read_npy(path, raw_type);
+  if (!tensor) return diags_.append(tensor.diagnostics());
+  const ir::TensorView& view = tensor->view();
+  if (view.type != buffer.type) {
+    bool same_width = std::max(ir::dtype_bits(buffer.type), 8) == ir::dtype_bits(view.type) && !raw_type;
+    diags_.error(Rule::argument_dtype, runtime::file_loc(path),
+                 fmt::format("the file holds {}, parameter {} is {}", ir::dtype_name(view.type), buffer.name,
+                             ir::dtype_name(buffer.type)),
+                 same_width ? fmt::format("say --dtype {}={} if the file holds the bits of such numbers", buffer.name,
+                                          ir::dtype_name(buffer.type))
+                            : "");
+    return;
+  }
+  if (view.shape.size() != buffer.shape.size()) {
+    diags_.error(Rule::argument_rank, runtime::file_loc(path),
+                 fmt::format("the array has {} dimensions ({}), parameter {} has {}", view.shape.size(),
+                             fmt::join(view.shape, ", "), buffer.name, buffer.shape.size()));
+    return;
+  }
+  take_dims(buffer, *tensor);
+  files_[buffer.name] = std::move(*tensor);
+}
+
+void Preparation::read_inputs() {
+  for (const ir::Param* param : data_.params) {
+    auto given = request_.inputs.find(param->buffer->name);
+    if (given != request_.inputs.end() && is_read(param->kind)) read_input(*param, given->second);
+  }
+}
+
+std::optional<ir::ScalarValue> parse_scalar(ir::DType type, const std::string& text) {
+  ir::ScalarValue value{type, 0, 0};
+  const char* end = text.data() + text.size();
+  if (ir::is_bool(type)) {
+    if (text != "true" && text != "false") return std::nullopt;
+    value.i = text == "true" ? 1 : 0;
+  } else if (ir::is_float(type)) {
+    char* stop = nullptr;
+    double number = std::strtod(text.c_str(), &stop);
+    if (text.empty() || stop != end) return std::nullopt;
+    value.f = ir::round_to(type, number);
+  } else if (type == ir::DType::u64) {
+    std::uint64_t bits = 0;
+    auto [stop, error] = std::from_chars(text.data(), end, bits);
+    if (error != std::errc() || stop != end) return std::nullopt;
+    value.i = static_cast<std::int64_t>(bits);
+  } else {
+    auto [stop, error] = std::from_chars(text.data(), end, value.i);
+    if (error != std::errc() || stop != end) return std::nullopt;
+  }
+  return value;
+}
+
+void Preparation::parse_scalars() {
+  for (const auto& [name, text] : request_.scalars) {
+    ir::ScalarValue value;
+    for (const ir::Param& param : kernel_.params) {
+      if (param.kind != ir::ParamKind::scalar || param.scalar->name != name) continue;
+      auto parsed = parse_scalar(param.scalar->type, text);
+      if (!parsed) {
+        diags_.error(Rule::argument_value, param.scalar->loc,
+                     fmt::format("--scalar {}: '{}' is no {}", name, text, ir::dtype_name(param.scalar->type)));
+      }
+      value = parsed.value_or(ir::ScalarValue{param.scalar->type, 0, 0});
+    }
+    data_.args.scalars[name] = value;
+  }
+}
+
+/// A verified run keeps two more copies and the outputs as doubles.
+void Preparation::check_memory(const std::map<std::string, runtime::Layout>& layouts) {
+  double need = 0;
+  for (const ir::Param* param : data_.params) {
+    const runtime::Layout& layout = layouts.at(param->buffer->name);
+    double elements = static_cast<double>(runtime::span_elements(layout.shape, layout.strides).value_or(0));
+    double bytes = elements * ir::dtype_bits(param->buffer->type) / 8;
+    need += request_.verify ? 3 * bytes + 16 * elements : bytes;
+  }
+  auto have = static_cast<double>(runtime::available_memory());
+  if (need <= have) return;
+  diags_.error(Rule::out_of_memory, kernel_.loc,
+               fmt::format("the tensors of this run need {:.1f} GiB, the machine has {:.1f} GiB left", need / 0x1p30,
+                           have / 0x1p30));
+}
+
+/// The values of `from` in the layout that the kernel asks for.
+HostTensor in_layout(HostTensor from, const runtime::Layout& layout) {
+  if (from.view().shape != layout.shape || from.view().strides == layout.strides) return from;
+  HostTensor to(from.view().type, layout);
+  runtime::ElementWalk target(to.view());
+  for (runtime::ElementWalk walk(from.view()); !walk.done(); walk.next(), target.next()) {
+    if (ir::is_float(to.view().type)) {
+      ir::store_float(to.view().type, to.data(), target.offset(),
+                      ir::load_float(to.view().type, from.data(), walk.offset()));
+    } else {
+      ir::store_int(to.view().type, to.data(), target.offset(),
+                    ir::load_int(to.view().type, from.data(), walk.offset()));
+    }
+  }
+  return to;
+}
+
+void Preparation::make_tensors(const std::map<std::string, runtime::Layout>& layouts) {
+  for (const ir::Param* param : data_.params) {
+    const std::string& name = param->buffer->name;
+    auto file = files_.find(name);
+    data_.drawn.push_back(file == files_.end() && is_read(param->kind));
+    if (file != files_.end()) {
+      data_.tensors.push_back(in_layout(std::move(file->second), layouts.at(name)));
+    } else {
+      data_.tensors.emplace_back(param->buffer->type, layouts.at(name));
+      if (data_.drawn.back()) {
+        runtime::fill_random(data_.tensors.back(), name, request_.seed);
+      } else {
+        runtime::poison(data_.tensors.back());
+      }
+    }
+    data_.args.tensors[name] = data_.tensors.back().arg();
+  }
+}
+
+Result<RunData> Preparation::run() {
+  for (const ir::Param& param : kernel_.params) {
+    if (param.kind != ir::ParamKind::scalar) data_.params.push_back(&param);
+  }
+  dims_ = request_.dims;
+  check_names();
+  parse_scalars();
+  read_inputs();
+  if (diags_.has_errors()) return diags_;
+  auto layouts = runtime::layouts_for(kernel_, dims_);
+  if (!layouts) return layouts.diagnostics();
+  check_memory(*layouts);
+  if (diags_.has_errors()) return diags_;
+  make_tensors(*layouts);
+  data_.args.dims = request_.dims;
+  auto bound = runtime::bind(kernel_, data_.args);
+  if (!bound) return bound.diagnostics();
+  data_.bound = std::move(*bound);
+  return std::move(data_);
+}
+
+}  // namespace
+
+Result<RunData> prepare_run(const ir::Kernel& kernel, const RunRequest& request) {
+  return Preparation(kernel, request).run();
+}
+
+ir::BoundArgs rebound(const ir::BoundArgs& bound, const std::vector<HostTensor>& tensors) {
+  ir::BoundArgs other = bound;
+  for (std::size_t i = 0; i < tensors.size(); ++i) other.tensors[i].data = tensors[i].data();
+  return other;
+}
+
+}  // namespace plait::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "run_options.h"
+#include "runtime/host_tensor.h"
+
+namespace plait::cli {
+
+/// Tensors of one run in the order of the kernel's tensor parameters, and the call that they make.
+struct RunData {
+  std::vector<const ir::Param*> params;
+  std::vector<runtime::HostTensor> tensors;
+  std::vector<bool> drawn;  ///< filled with random numbers, as no file was given
+  runtime::Args args;
+  ir::BoundArgs bound;
+};
+
+/// Reads the given inputs, takes dims from them and from --dim, draws the other inputs, poisons the outputs, and checks
+/// the call.
+Result<RunData> prepare_run(const ir::Kernel& kernel, const RunRequest& request);
+
+/// The call `data.bound` on other tensors of the same layouts.
+ir::BoundArgs rebound(const ir::BoundArgs& bound, const std::vector<runtime::HostTensor>& tensors);
+
+}  // namespace plait::cli

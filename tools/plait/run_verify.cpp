@@ -1,0 +1,274 @@
+#include "run_verify.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "interp/interp.h"
+#include "reference/reference.h"
+#include "runtime/compare.h"
+#include "runtime/cost.h"
+
+namespace plait::cli {
+namespace {
+
+using runtime::HostTensor;
+using runtime::Poison;
+
+/// What the interpreter does in a second, and how long it may take.
+constexpr double kStepsPerSecond = 2e7;
+constexpr double kMaxSeconds = 20;
+/// Elements that a message names.
+constexpr std::size_t kShownElements = 4;
+
+bool is_written(const ir::Param& param) {
+  return param.kind == ir::ParamKind::out || param.kind == ir::ParamKind::inout;
+}
+
+class Verifier {
+ public:
+  Verifier(const Session& session, const RunRequest& request, const RunData& data, const Before& before,
+           const Runner& runner)
+      : session_(session), request_(request), data_(data), before_(before), runner_(runner) {}
+
+  Verification run() {
+    check_written();
+    if (request_.device != "interp") compare_with_interpreter();
+    compare_with_reference();
+    if (result_.comparisons.empty() && result_.diagnostics.empty()) nothing_to_compare();
+    return std::move(result_);
+  }
+
+ private:
+  std::vector<HostTensor> fresh(Poison kind) const;
+  ir::BoundArgs call_on(const std::vector<HostTensor>& outputs) const;
+  void check_written();
+  void compare_with_interpreter();
+  void interpret_all();
+  void interpret_some(double seconds);
+  void compare_with_reference();
+  void nothing_to_compare();
+  void compare_outputs(const std::string& with, const std::function<std::vector<double>(std::size_t)>& want,
+                       const std::function<std::vector<bool>(std::size_t)>& skip,
+                       const std::map<std::string, double>& limits);
+  void report(const ir::BufferDecl& buffer, const std::string& with, const runtime::Comparison& c);
+  reference::ReferenceCall reference_call(std::map<std::string, std::vector<double>>& tensors) const;
+
+  const Session& session_;
+  const RunRequest& request_;
+  const RunData& data_;
+  const Before& before_;
+  const Runner& runner_;
+  Verification result_;
+  double seconds_ = 0;  ///< that the interpreter would take
+};
+
+/// The tensors that a run writes, as they were before it; those that it only reads stay empty.
+std::vector<HostTensor> Verifier::fresh(Poison kind) const {
+  std::vector<HostTensor> tensors(data_.tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (data_.params[i]->kind == ir::ParamKind::inout) tensors[i] = before_.tensors[i].clone();
+    if (data_.params[i]->kind != ir::ParamKind::out) continue;
+    const ir::TensorView& view = data_.tensors[i].view();
+    tensors[i] = HostTensor(view.type, {view.shape, view.strides});
+    runtime::poison(tensors[i], kind);
+  }
+  return tensors;
+}
+
+ir::BoundArgs Verifier::call_on(const std::vector<HostTensor>& outputs) const {
+  ir::BoundArgs call = data_.bound;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].data() != nullptr) call.tensors[i].data = outputs[i].data();
+  }
+  return call;
+}
+
+std::string element_name(const ir::BufferDecl& buffer, std::int64_t number, const std::vector<std::int64_t>& shape) {
+  return fmt::format("{}[{}]", buffer.name, fmt::join(runtime::index_of(number, shape), ", "));
+}
+
+void Verifier::check_written() {
+  std::vector<HostTensor> second;
+  for (std::size_t i = 0; i < data_.params.size(); ++i) {
+    if (data_.params[i]->kind != ir::ParamKind::out) continue;
+    const ir::BufferDecl& buffer = *data_.params[i]->buffer;
+    std::vector<std::int64_t> left = runtime::poisoned_elements(data_.tensors[i]);
+    if (left.empty()) continue;
+    if (second.empty()) {
+      second = fresh(Poison::second);
+      Diagnostics failure = runner_(call_on(second));
+      if (failure.has_errors()) return result_.diagnostics.append(failure);
+    }
+    std::vector<std::int64_t> again = runtime::poisoned_elements(second[i], Poison::second), unwritten;
+    std::set_intersection(left.begin(), left.end(), again.begin(), again.end(), std::back_inserter(unwritten));
+    if (unwritten.empty()) continue;
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < std::min(unwritten.size(), kShownElements); ++k)
+      names.push_back(element_name(buffer, unwritten[k], data_.tensors[i].view().shape));
+    result_.diagnostics.error(Rule::output_unwritten, buffer.loc,
+                              fmt::format("{} elements of {} were not written: {}{}", unwritten.size(), buffer.name,
+                                          fmt::join(names, ", "), unwritten.size() > names.size() ? ", …" : ""));
+  }
+}
+
+void Verifier::report(const ir::BufferDecl& buffer, const std::string& with, const runtime::Comparison& c) {
+  Report entry;
+  entry.set("tensor", buffer.name);
+  entry.set("with", with);
+  entry.set("ok", c.ok());
+  entry.set("elements", c.elements);
+  entry.set("max_abs_err", c.max_abs_err);
+  entry.set("max_rel_err", c.max_rel_err);
+  entry.set("limit", c.limit);
+  entry.set("failures", c.failures);
+  result_.comparisons.push_back(std::move(entry));
+  result_.text += fmt::format("verify   {} with {}: max error {:.3g} absolute, {:.3g} relative (limit {:.3g}) {}\n",
+                              buffer.name, with, c.max_abs_err, c.max_rel_err, c.limit, c.ok() ? "ok" : "FAILED");
+  result_.max_abs_err = std::max(result_.max_abs_err.value_or(0), c.max_abs_err);
+  result_.max_rel_err = std::max(result_.max_rel_err.value_or(0), c.max_rel_err);
+}
+
+void Verifier::compare_outputs(const std::string& with, const std::function<std::vector<double>(std::size_t)>& want,
+                               const std::function<std::vector<bool>(std::size_t)>& skip,
+                               const std::map<std::string, double>& limits) {
+  for (std::size_t i = 0; i < data_.params.size(); ++i) {
+    if (!is_written(*data_.params[i])) continue;
+    const ir::BufferDecl& buffer = *data_.params[i]->buffer;
+    const ir::TensorView& view = data_.tensors[i].view();
+    double limit = ir::is_float(buffer.type)
+                       ? runtime::default_tolerance(runtime::coarsest_rounding(session_.kernel, buffer.type))
+                       : 0;
+    if (auto own = limits.find(std::string(ir::dtype_name(buffer.type))); own != limits.end()) limit = own->second;
+    runtime::Comparison c = runtime::compare(view, want(i), limit, skip ? skip(i) : std::vector<bool>());
+    report(buffer, with, c);
+    if (c.ok()) continue;
+    result_.diagnostics.error(
+        Rule::result_mismatch, buffer.loc,
+        fmt::format(
+            "{} is {:.9g} on {}, {:.9g} by {}; {} of {} elements are off by more than {:.3g}, the worst by {:.3g}",
+            element_name(buffer, c.worst, view.shape), c.worst_got, request_.device, c.worst_want, with, c.failures,
+            c.elements, c.limit, c.max_rel_err));
+  }
+}
+
+void Verifier::compare_with_interpreter() {
+  seconds_ = runtime::estimate_cost(session_.kernel, data_.bound).steps / kStepsPerSecond;
+  if (seconds_ <= kMaxSeconds) return interpret_all();
+  if (runtime::blocks_are_separable(session_.kernel)) return interpret_some(seconds_);
+  result_.text += fmt::format("verify   not with the interpreter: it would take about {:.0f} s\n", seconds_);
+}
+
+void Verifier::interpret_all() {
+  std::vector<HostTensor> outputs = fresh(Poison::first);
+  Diagnostics failure = interp::interpret(session_.kernel, call_on(outputs));
+  if (failure.has_errors()) return result_.diagnostics.append(failure);
+  compare_outputs("interpreter", [&](std::size_t i) { return runtime::to_doubles(outputs[i].view()); }, {}, {});
+}
+
+/// Runs as many of the first blocks as there is time for, and compares what they wrote.
+void Verifier::interpret_some(double seconds) {
+  std::vector<HostTensor> outputs = fresh(Poison::first);
+  ir::BoundArgs call = call_on(outputs);
+  double blocks = 1, all = 1;
+  for (std::int64_t extent : call.grid) all *= static_cast<double>(extent);
+  double allowed = all * kMaxSeconds / seconds;
+  for (std::int64_t& extent : call.grid) {
+    extent = std::clamp<std::int64_t>(static_cast<std::int64_t>(allowed / blocks), 1, extent);
+    blocks *= static_cast<double>(extent);
+  }
+  if (seconds * blocks / all > 2 * kMaxSeconds) {
+    result_.text +=
+        fmt::format("verify   not with the interpreter: one block would take about {:.0f} s\n", seconds / all);
+    return;
+  }
+  result_.text += fmt::format(
+      "verify   all blocks would take the interpreter about {:.0f} s: comparing the first {:.0f} of {:.0f}\n", seconds,
+      blocks, all);
+  Diagnostics failure = interp::interpret(session_.kernel, call);
+  if (failure.has_errors()) return result_.diagnostics.append(failure);
+  auto skip = [&](std::size_t i) {
+    std::vector<bool> untouched(runtime::to_doubles(outputs[i].view()).size(), false);
+    for (std::int64_t number : runtime::poisoned_elements(outputs[i]))
+      untouched[static_cast<std::size_t>(number)] = true;
+    return untouched;
+  };
+  compare_outputs(fmt::format("interpreter ({:.0f} of {:.0f} blocks)", blocks, all),
+                  [&](std::size_t i) { return runtime::to_doubles(outputs[i].view()); }, skip, {});
+}
+
+reference::ReferenceCall Verifier::reference_call(std::map<std::string, std::vector<double>>& tensors) const {
+  reference::ReferenceCall call{
+      tensors, {}, {},
+      {},      {}, runtime::effective_bindings(session_.program.file, session_.kernel_name, session_.bindings)};
+  for (std::size_t i = 0; i < data_.params.size(); ++i) {
+    const std::string& name = data_.params[i]->buffer->name;
+    const HostTensor& start = data_.params[i]->kind == ir::ParamKind::inout ? before_.tensors[i] : data_.tensors[i];
+    tensors[name] = runtime::to_doubles(start.view());
+    if (data_.params[i]->kind == ir::ParamKind::out)
+      std::fill(tensors[name].begin(), tensors[name].end(), std::numeric_limits<double>::quiet_NaN());
+    call.shapes[name] = start.view().shape;
+    call.dtypes[name] = std::string(ir::dtype_name(start.view().type));
+  }
+  std::size_t next = 0;
+  for (const ir::Param& param : session_.kernel.params) {
+    if (param.kind != ir::ParamKind::scalar) continue;
+    const ir::ScalarValue& value = data_.bound.scalars[next++];
+    call.scalars[param.scalar->name] = ir::is_float(value.type) ? value.f : static_cast<double>(value.i);
+  }
+  for (std::size_t i = 0; i < session_.kernel.dims.size(); ++i)
+    call.dims[session_.kernel.dims[i]->name] = data_.bound.dims[i];
+  return call;
+}
+
+void Verifier::compare_with_reference() {
+  const reference::Reference* reference = reference::find_reference(session_.kernel_name);
+  if (reference == nullptr) {
+    result_.text += fmt::format("verify   no reference is known for kernel {}\n", session_.kernel_name);
+    return;
+  }
+  std::map<std::string, std::vector<double>> tensors;
+  reference::ReferenceCall call = reference_call(tensors);
+  try {
+    reference->run(call);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {
+    result_.text +=
+        fmt::format("verify   the reference of kernel {} is for another program of this name\n", session_.kernel_name);
+    return;
+  }
+  compare_outputs(
+      "reference", [&](std::size_t i) { return tensors.at(data_.params[i]->buffer->name); }, {}, reference->tolerance);
+}
+
+void Verifier::nothing_to_compare() {
+  if (request_.device == "interp") {
+    result_.text += "verify   the interpreter found no fault; there is nothing else to compare with\n";
+    return;
+  }
+  result_.diagnostics.error(Rule::verify_too_large, session_.kernel.loc,
+                            fmt::format("kernel {} has no reference, and the interpreter would take about {:.0f} s",
+                                        session_.kernel_name, seconds_));
+}
+
+}  // namespace
+
+Before remember(const RunData& data) {
+  Before before;
+  before.tensors.resize(data.tensors.size());
+  for (std::size_t i = 0; i < data.tensors.size(); ++i) {
+    if (data.params[i]->kind == ir::ParamKind::inout) before.tensors[i] = data.tensors[i].clone();
+  }
+  return before;
+}
+
+Verification verify_run(const Session& session, const RunRequest& request, const RunData& data, const Before& before,
+                        const Runner& runner) {
+  return Verifier(session, request, data, before, runner).run();
+}
+
+}  // namespace plait::cli

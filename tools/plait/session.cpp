@@ -1,0 +1,71 @@
+#include "session.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+
+#include "runtime/files.h"
+
+namespace plait::cli {
+
+Result<Program> load_program(const std::string& path) {
+  auto source = runtime::read_source(path);
+  if (!source) return source.diagnostics();
+  auto file = syntax::parse(*source);
+  if (!file) return file.diagnostics();
+  return Program{*source, std::move(*file)};
+}
+
+Result<Session> load_kernel(const std::string& path, const std::string& kernel, const lang::Bindings& bindings) {
+  auto program = load_program(path);
+  if (!program) return program.diagnostics();
+  auto name = runtime::choose_kernel(program->file, kernel);
+  if (!name) return name.diagnostics();
+  auto built = runtime::build_kernel(program->file, *name, bindings);
+  if (!built) return built.diagnostics();
+  return Session{std::move(*program), *name, bindings, std::move(*built)};
+}
+
+void add_program_options(CLI::App& app, Command& command, ProgramOptions& options, bool file_required) {
+  app.add_option("FILE", options.path, "tile program; - is standard input")
+      ->required(file_required)
+      ->each([&command](const std::string& path) { command.program = path; });
+  app.add_option("--kernel", options.kernel, "kernel of the file; needed where it has several");
+  add_assignments(app, "-D", options.bindings, "value of a compile-time parameter, e.g. -D dtype=bf16");
+}
+
+namespace {
+
+std::string_view mode_of(ir::ParamKind kind) {
+  switch (kind) {
+    case ir::ParamKind::in:
+      return "in ";
+    case ir::ParamKind::out:
+      return "out ";
+    case ir::ParamKind::inout:
+      return "inout ";
+    case ir::ParamKind::scalar:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string signature(const ir::Kernel& kernel) {
+  std::vector<std::string> params;
+  for (const ir::Param& p : kernel.params) {
+    if (p.kind == ir::ParamKind::scalar) {
+      params.push_back(fmt::format("{}: {}", p.scalar->name, ir::dtype_name(p.scalar->type)));
+      continue;
+    }
+    std::vector<std::string> extents;
+    for (const ir::ExprRef& e : p.buffer->shape) extents.push_back(ir::print(*e));
+    params.push_back(fmt::format("{}: {}{}[{}]", p.buffer->name, mode_of(p.kind), ir::dtype_name(p.buffer->type),
+                                 fmt::join(extents, ", ")));
+  }
+  return fmt::format("{}({})", kernel.name, fmt::join(params, ", "));
+}
+
+}  // namespace plait::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "command.h"
+#include "runtime/frontend.h"
+
+namespace plait::cli {
+
+/// A file that parsed.
+struct Program {
+  SourceRef source;
+  syntax::File file;
+};
+Result<Program> load_program(const std::string& path);
+
+/// The kernel that FILE, --kernel and -D name, ready to run.
+struct Session {
+  Program program;
+  std::string kernel_name;
+  lang::Bindings bindings;
+  ir::Kernel kernel;
+};
+Result<Session> load_kernel(const std::string& path, const std::string& kernel, const lang::Bindings& bindings);
+
+/// What FILE, --kernel and -D of a command line were.
+struct ProgramOptions {
+  std::string path;
+  std::string kernel;
+  std::vector<std::string> bindings;
+};
+/// Adds FILE, --kernel and -D to a command.
+void add_program_options(CLI::App& app, Command& command, ProgramOptions& options, bool file_required = true);
+
+/// `name(A: in f32[M, K], alpha: f32; …)` of a kernel, on one line.
+std::string signature(const ir::Kernel& kernel);
+
+}  // namespace plait::cli
