@@ -84,7 +84,8 @@ void ExprPrinter::print(const Expr& expr, int least) {
 void ExprPrinter::unary(const Unary& node) {
   bool is_not = node.op == "not";
   out_ += node.op;
-  if (is_not) out_ += ' ';
+  const Unary* inner = std::get_if<Unary>(&node.a->node);
+  if (is_not || (node.op == "-" && inner != nullptr && inner->op == "-")) out_ += ' ';
   print(*node.a, is_not ? kNot : kUnary);
 }
 

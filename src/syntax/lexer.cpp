@@ -105,6 +105,7 @@ class Lexer {
   std::size_t pos_ = 0, line_start_ = 0;
   int line_ = 1;
   bool at_line_start_ = true;
+  bool mismatched_ = false;         ///< a bracket of the logical line is closed by the wrong kind
   bool in_line_ = false;            ///< the logical line has a token
   std::vector<int> indents_ = {1};  ///< columns in which the open blocks begin
   std::vector<Token> brackets_;
@@ -204,7 +205,7 @@ void Lexer::end_logical_line() {
   if (!in_line_) return;
   const Token& last = lexed_.tokens.back();
   add({Tok::newline, last.offset + last.length, 0, last.line, last.column + static_cast<int>(last.length)});
-  in_line_ = false;
+  in_line_ = mismatched_ = false;
 }
 
 void Lexer::comment() {
@@ -240,6 +241,8 @@ void Lexer::literal(const Scanned& scanned) {
               errors_.loc(line_, column() + static_cast<int>(scanned.error_offset), scanned.error_length),
               scanned.message, scanned.fix);
   emit(Tok::error, scanned.length);
+  // What was to close the brackets is inside the string.
+  if (scanned.endless) brackets_.clear();
 }
 
 void Lexer::punctuation() {
@@ -262,25 +265,29 @@ void Lexer::open_or_close(Tok kind) {
   emit(kind, here.length);
 }
 
-/// Closes the nearest bracket of the closer's kind, if there is one, so that the line ends where it was meant to.
+/// Closes the nearest bracket of the closer's kind, else the innermost one, so that the line ends where it was meant
+/// to.
 void Lexer::mismatch(const Token& closer, Tok opener) {
-  auto same = std::find_if(brackets_.rbegin(), brackets_.rend(), [&](const Token& t) { return t.kind == opener; });
   if (brackets_.empty()) {
     report(Rule::bracket, fmt::format("'{}' closes nothing", spelling(closer.kind)),
            "take it out, or open a bracket before it");
   } else {
-    const Token& open = brackets_.back();
+    Token open = brackets_.back();
     report(Rule::bracket, fmt::format("'{}' cannot close '{}'", spelling(closer.kind), spelling(open.kind)),
            fmt::format("close the '{}' first", spelling(open.kind)))
         .notes.push_back({errors_.loc(open), fmt::format("'{}' was opened here", spelling(open.kind))});
+    auto same = std::find_if(brackets_.rbegin(), brackets_.rend(), [&](const Token& t) { return t.kind == opener; });
+    brackets_.erase(same == brackets_.rend() ? brackets_.end() - 1 : same.base() - 1, brackets_.end());
+    mismatched_ = true;
   }
-  if (same != brackets_.rend()) brackets_.erase(same.base() - 1, brackets_.end());
   emit(Tok::error, closer.length);
 }
 
 void Lexer::unclosed() {
   const Token& open = brackets_.back();
-  errors_.add(Rule::bracket, errors_.loc(open), fmt::format("'{}' is never closed", spelling(open.kind)));
+  // After a mismatch it is not known what is open.
+  if (!mismatched_)
+    errors_.add(Rule::bracket, errors_.loc(open), fmt::format("'{}' is never closed", spelling(open.kind)));
   brackets_.clear();
   Token last = lexed_.tokens.back();
   add({Tok::error, last.offset + last.length, 0, last.line, last.column + static_cast<int>(last.length)});

@@ -15,6 +15,7 @@ struct Scanned {
   std::size_t length = 0;
   std::string message, fix;
   std::size_t error_offset = 0, error_length = 0;  ///< of the faulty part
+  bool endless = false;                            ///< a string without its closing quote
 };
 
 /// `text` begins with a digit, or with a point and a digit.

@@ -168,7 +168,7 @@ Scanned scan_number(std::string_view text) {
   } else {
     fault = decimal_fault(number);
   }
-  Scanned out{floating ? Tok::floating : Tok::integer, number.size(), "", "", 0, number.size()};
+  Scanned out{floating ? Tok::floating : Tok::integer, number.size(), "", "", 0, number.size(), false};
   if (fault) {
     out.message = fault->message;
     out.fix = fault->fix;

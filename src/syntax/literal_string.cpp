@@ -65,7 +65,7 @@ bool is_word_char(char c) {
 }
 
 Scanned scan_string(std::string_view text) {
-  Scanned out{Tok::string, 0, "", "", 0, 1};
+  Scanned out{Tok::string, 0, "", "", 0, 1, false};
   std::size_t i = 1;
   while (i < text.size() && !ends_line(text[i])) {
     if (text[i] == '"') {
@@ -89,6 +89,7 @@ Scanned scan_string(std::string_view text) {
   }
   // The string is cut at its line; a fault in it is not worth a message of its own.
   out.length = i;
+  out.endless = true;
   out.message = "the string that begins here has no end on this line";
   out.fix.clear();
   out.error_offset = 0;

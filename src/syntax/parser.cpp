@@ -119,9 +119,16 @@ void Parser::skip_block() {
 }
 
 bool Parser::too_deep(const Token& where) {
-  if (depth_ <= kMaxExprDepth) return false;
+  // Twice the height, because a node of the tree may take an operator and a pair of parentheses.
+  if (depth_ <= 2 * kMaxExprDepth) return false;
   fail(Rule::nesting_limit, where, fmt::format("the expression is nested more than {} deep", kMaxExprDepth));
   return true;
+}
+
+bool Parser::tab_before(const Token& token) const {
+  std::string_view indentation = text_.substr(token.offset - static_cast<std::size_t>(token.column - 1),
+                                              static_cast<std::size_t>(token.column - 1));
+  return indentation.find('\t') != std::string_view::npos;
 }
 
 Result<File> parse(const SourceRef& source) {

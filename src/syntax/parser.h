@@ -62,6 +62,8 @@ class Parser {
   void sync_line();
   void skip_block();
   bool too_deep(const Token& where);
+  /// The line of `token` is indented with tabs, which has been reported.
+  bool tab_before(const Token& token) const;
 
   // parser_expr.cpp
   ExprRef expression();

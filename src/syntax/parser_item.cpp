@@ -51,8 +51,9 @@ void Parser::item(File& file) {
 void Parser::stray_line() {
   Token first = cur();
   if (first.kind == Tok::indent) {
-    report(Rule::indentation, first, "the first line of a kernel or function is indented",
-           "begin it in the first column");
+    if (!tab_before(first))
+      report(Rule::indentation, first, "the first line of a kernel or function is indented",
+             "begin it in the first column");
     return;
   }
   std::string fix = "statements stand inside a kernel or function, indented below its header";
@@ -63,7 +64,7 @@ void Parser::stray_line() {
       if (text(first) == other) fix = "a function begins with def";
     }
   }
-  expected("'kernel' or 'def' at the begin of the line", fix);
+  expected("'kernel' or 'def' at the start of the line", fix);
   sync_line();
 }
 
@@ -71,15 +72,14 @@ void Parser::kernel(Item& item) {
   advance();
   item.loc = errors_.loc(cur());
   Token name = cur();
+  std::size_t errors = errors_.size();
   Kernel kernel;
   kernel.name = new_name("the name of the kernel");
   params(item, kernel);
   in_kernel_ = at_kernel_start_ = true;
   grid_seen_ = false;
-  std::size_t errors = errors_.size();
   kernel.body = block("the kernel header", item.leading, item.trailing);
-  bool readable = errors_.size() == errors && !kernel.body.empty();
-  if (readable && !grid_seen_) {
+  if (errors_.size() == errors && !grid_seen_) {
     report(Rule::grid_statement, name, fmt::format("kernel '{}' has no grid", kernel.name));
   }
   in_kernel_ = at_kernel_start_ = false;
@@ -105,7 +105,7 @@ void Parser::function(Item& item) {
 /// `( parameters ; compile-time parameters )`
 void Parser::params(Item& item, Kernel& kernel) {
   Token open = cur();
-  expect(Tok::lparen, "'(' behind the name of the kernel");
+  expect(Tok::lparen, "'(' behind the name of the kernel", "write kernel name(A: in f32[N], B: out f32[N]):");
   CommentSlot last{nullptr, nullptr};
   if (!at(Tok::rparen) && !at(Tok::semicolon)) {
     do {

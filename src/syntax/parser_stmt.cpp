@@ -11,7 +11,9 @@ namespace plait::syntax {
 /// `':' NEWLINE INDENT statements DEDENT` behind a header. A header that was not understood still has its block read,
 /// for the errors in it.
 Block Parser::block(std::string_view header, std::vector<std::string>& leading, std::string& trailing) {
-  expect(Tok::colon, fmt::format("':' behind {}", header));
+  if (!at(Tok::colon))
+    expected(fmt::format("':' behind {}", header), at(Tok::newline) ? "end the header with ':'" : "");
+  accept(Tok::colon);
   if (!panic_ && !at(Tok::newline)) {
     fail(Rule::syntax, cur(), fmt::format("expected end of line behind ':', found {}", found()),
          "write the body on the lines below, indented");
@@ -66,14 +68,21 @@ Stmt Parser::statement() {
            : again     ? "a second grid statement"
                        : "the grid statement is not the first of the kernel");
   }
+  std::size_t errors = errors_.size();
   if (at(Tok::name)) {
     name_statement(stmt);
   } else {
     keyword_statement(stmt);
   }
+  auto failed = [&] { return panic_ || errors_.size() > errors; };
+  // A first statement that was not understood may have been meant as the grid.
+  at_kernel_start_ = first && failed();
   bool has_block = std::holds_alternative<For>(stmt.node) || std::holds_alternative<While>(stmt.node) ||
                    std::holds_alternative<If>(stmt.node) || std::holds_alternative<Task>(stmt.node);
+  bool misread = failed();
   if (panic_ || !has_block) end_line(stmt.leading, stmt.trailing);
+  // It may have been meant as a header.
+  if ((misread || failed()) && at(Tok::indent)) indented_block();
   return stmt;
 }
 
@@ -103,7 +112,7 @@ void Parser::keyword_statement(Stmt& stmt) {
     stmt.node = Assert{cond, optional_message()};
   } else if (at(Tok::kw_elif) || at(Tok::kw_else)) {
     fail(Rule::syntax, first, fmt::format("'{}' without an if before it", text(first)),
-         "put it in the column of its if, behind the if's block");
+         "put it in the column of its if, behind the block");
   } else if (word_class(first.kind) == WordClass::item) {
     fail(Rule::syntax, first, fmt::format("'{}' inside a block", text(first)),
          "begin kernels and functions in the first column");
@@ -222,7 +231,8 @@ void Parser::store(Stmt& stmt) {
   if (panic_) return;
   if (op.kind == Tok::newline)
     return fail(Rule::syntax, op, "an element alone is no statement", "write A[...] = e to store into it");
-  if (!compound && op.kind != Tok::assign) return expected("'=' or one of += -= *= /= &= |= ^= behind the element");
+  if (!compound && op.kind != Tok::assign)
+    return expected("'=' or one of += -= *= /= &= |= ^= behind the element", "write A[...] = e to store into it");
   advance();
   std::string name(spelling(op.kind));
   name.pop_back();
@@ -339,7 +349,7 @@ void Parser::grid(Stmt& stmt) {
 
 void Parser::return_statement(Stmt& stmt) {
   advance();
-  if (at(Tok::newline)) expected("the value to return");
+  if (at(Tok::newline)) expected("the value to return", "write return e, or leave the statement out");
   stmt.node = Return{expression()};
 }
 
