@@ -1,1 +1,0 @@
-#include "lang/elaborate.h"
