@@ -17,7 +17,7 @@ VectorTarget from_subtarget(const llvm::MCSubtargetInfo& info) {
   const bool avx512 = info.checkFeatures("+avx512f,+avx512vl,+avx512bw,+avx512dq");
   const bool avx2 = info.checkFeatures("+avx2");
   target.registers = avx512 ? 32 : 16;
-  target.vector_bits = avx512 && !info.checkFeatures("+prefer-256-bit") ? 512 : avx2 ? 256 : 128;
+  target.vector_bits = avx512 ? 512 : avx2 ? 256 : 128;
   target.fma = info.checkFeatures("+fma");
   target.f16c = info.checkFeatures("+f16c");
   return target;

@@ -6,7 +6,9 @@ namespace plait::cpu {
 
 /// What the emitters of vector code need to know of a processor.
 struct VectorTarget {
-  int vector_bits = 128;     ///< widest vector register worth using: 128, 256 or 512
+  /// Widest vector register worth using: 128, 256 or 512. A function with 512-bit vectors needs the attribute
+  /// "prefer-vector-width"="512", or LLVM halves them on some processors.
+  int vector_bits = 128;
   int registers = 16;        ///< vector registers
   bool fma = false;          ///< has a fused multiply-add instruction (without it, fma is a slow library call)
   bool f16c = false;         ///< converts f16 in hardware
