@@ -1,0 +1,77 @@
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "analysis/interval.h"
+#include "analysis/isl_raii.h"
+
+namespace plait::analysis {
+
+/// What a parameter of the isl sets stands for.
+struct Symbol {
+  IslId id;
+  ir::Var var;         ///< a variable, or
+  ir::ExprRef opaque;  ///< an expression that is not quasi-affine (var is null), or neither: an auxiliary of a query
+  bool stable = true;  ///< false: the value holds in one expression at one time only
+};
+
+/// Turns expressions into isl's quasi-affine functions and sets. Every symbol is a named parameter; all sets are
+/// parameter sets.
+class Translator {
+ public:
+  Translator(isl_ctx* ctx, Ranges& ranges);
+
+  /// The value of an integer or bool expression; null after an isl failure.
+  IslPwAff value(const ir::ExprRef& expr);
+  /// Where a boolean expression holds; null after an isl failure.
+  IslSet holds(const ir::ExprRef& cond);
+
+  IslPwAff constant(Wide value);
+  IslPwAff var(const ir::Var& var);
+  /// A symbol that nothing else mentions.
+  IslPwAff fresh();
+  IslSet universe();
+  IslSet nowhere();
+
+  /// Loads from buffers that may be written have other values in what is translated from here on.
+  void next_time();
+  /// To be called when ranges changed.
+  void forget() { values_.clear(); }
+  /// What the ranges in force say of the symbols, to be intersected with every domain.
+  IslSet facts();
+  IslId id(const ir::Var& var);
+  IslPwAff of_id(const IslId& id);
+  const std::vector<Symbol>& symbols() const { return symbols_; }
+  /// A translated expression was not quasi-affine, or work ran out.
+  bool inexact() const { return inexact_; }
+
+ private:
+  IslPwAff build(const ir::ExprRef& expr);
+  IslPwAff build_unary(const ir::ExprRef& expr, const ir::Unary& e);
+  IslPwAff build_binary(const ir::ExprRef& expr, const ir::Binary& e);
+  IslPwAff build_product(const ir::Binary& e);
+  IslPwAff build_quotient(ir::BinaryOp op, const ir::ExprRef& dividend, const ir::ExprRef& divisor);
+  IslPwAff build_bitwise(const ir::Binary& e, ir::DType type);
+  IslPwAff build_cast(const ir::ExprRef& expr, const ir::Cast& e);
+  IslSet build_condition(const ir::ExprRef& cond);
+  IslSet build_comparison(ir::BinaryOp op, const ir::ExprRef& a, const ir::ExprRef& b);
+  IslPwAff indicator(IslSet set);
+  IslPwAff choose(IslSet cond, IslPwAff yes, IslPwAff no);
+  IslPwAff opaque(const ir::ExprRef& expr);
+  IslPwAff add_symbol(Symbol symbol);
+  IslSet symbol_facts(const Symbol& symbol);
+  IslSet remainder_facts(const Symbol& symbol);
+
+  isl_ctx* ctx_;
+  Ranges& ranges_;
+  std::vector<Symbol> symbols_;
+  std::unordered_map<const ir::VarDecl*, std::size_t> vars_;
+  std::unordered_multimap<std::size_t, std::pair<int, std::size_t>> opaques_;  ///< hash -> (time, symbol)
+  std::unordered_map<const ir::Expr*, std::pair<ir::ExprRef, IslPwAff>> values_;
+  int time_ = 1;
+  int depth_ = 0;
+  bool inexact_ = false;
+};
+
+}  // namespace plait::analysis
