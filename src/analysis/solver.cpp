@@ -121,9 +121,7 @@ Truth Solver::decide(const ExprRef& cond) {
 
 Bounds Solver::bounds_of(const IslPwAff& value) {
   IslSet all = points();
-  // The graph of the value, parameters made existential: { [x] : x is a value }.
-  IslMap graph(isl_map_from_pw_aff(value.copy()));
-  IslSet values(isl_map_range(isl_map_intersect_params(graph.take(), all.take())));
+  IslSet values(isl_set_intersect_params(isl_set_from_pw_aff(value.copy()), all.take()));
   if (!values || isl_set_is_empty(values.get()) != isl_bool_false) return {};
   values = IslSet(isl_set_project_out_all_params(values.take()));
   Bounds result;

@@ -28,7 +28,8 @@ IslPwAff Translator::constant(Wide value) {
 }
 
 IslPwAff Translator::of_id(const IslId& id) {
-  return IslPwAff(isl_pw_aff_from_aff(isl_aff_param_on_domain_space_id(isl_space_params_alloc(ctx_, 0), id.copy())));
+  isl_space* space = isl_space_add_param_id(isl_space_params_alloc(ctx_, 0), id.copy());
+  return IslPwAff(isl_pw_aff_from_aff(isl_aff_param_on_domain_space_id(space, id.copy())));
 }
 
 IslPwAff Translator::add_symbol(Symbol symbol) {
