@@ -109,7 +109,7 @@ std::string magnitude_text(DType type, double value) {
   std::size_t e = text.find('e');
   int exponent = std::atoi(text.c_str() + e + 1);
   std::string digits = text.substr(0, e);
-  constexpr int least_fixed = -5, most_fixed = 15;
+  constexpr int least_fixed = -4, most_fixed = 9;
   if (exponent < least_fixed || exponent > most_fixed) return fmt::format("{}e{}", digits, exponent);
   digits.erase(std::remove(digits.begin(), digits.end(), '.'), digits.end());
   if (exponent < 0) return "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;

@@ -33,6 +33,12 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+/// Characters of UTF-8 text, so that the caret stands where a terminal shows its column.
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+}
+
 /// The source line with a caret below it; empty where the text is not known.
 std::string excerpt(const Loc& loc) {
   if (!loc.known()) return {};
@@ -42,10 +48,11 @@ std::string excerpt(const Loc& loc) {
   std::size_t begin = column > kMaxExcerpt / 2 && line.size() > kMaxExcerpt ? column - kMaxExcerpt / 2 : 0;
   std::string_view shown = line.substr(begin, kMaxExcerpt);
   std::size_t room = std::max<std::size_t>(shown.size() - (column - begin), 1);
-  std::size_t width = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(loc.length, 1)), 1, room);
+  std::size_t length = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(loc.length, 1)), 1, room);
+  std::size_t width = std::max<std::size_t>(characters(line.substr(column, length)), 1);
   std::string number = fmt::format("{:5}", loc.line);
   return fmt::format("{} | {}\n{} | {}^{}\n", number, printable(shown), std::string(number.size(), ' '),
-                     std::string(column - begin, ' '), std::string(width - 1, '~'));
+                     std::string(characters(line.substr(begin, column - begin)), ' '), std::string(width - 1, '~'));
 }
 
 bool same_place(const Loc& a, const Loc& b) { return a.source == b.source && a.line == b.line && a.column == b.column; }
@@ -96,7 +103,7 @@ std::string Diagnostics::render() const {
     std::string_view fix = d.fix.empty() ? rule_fix(d.rule) : std::string_view(d.fix);
     out += fmt::format("{}: {}: {} [{}]\n{}", d.loc.str(), d.severity == Severity::error ? "error" : "warning",
                        printable(d.message), rule_name(d.rule), excerpt(d.loc));
-    if (!fix.empty()) out += fmt::format("  fix: {}\n", fix);
+    if (!fix.empty()) out += fmt::format("  fix: {}\n", printable(fix));
     for (const Note& note : d.notes) {
       out += fmt::format("{}: note: {}\n{}", note.loc.str(), printable(note.message), excerpt(note.loc));
     }

@@ -64,8 +64,8 @@ class Diagnostics {
   std::vector<Diagnostic> list_;
 };
 
-/// A fault of plait itself (a broken invariant), never of the input. Thrown only where continuing would be wrong; the CLI and
-/// the C ABI catch it and ask for a report.
+/// A fault of plait itself (a broken invariant), never of the input. Thrown only where continuing would be wrong; the
+/// CLI and the C ABI catch it and ask for a report.
 class InternalError : public std::exception {
  public:
   explicit InternalError(std::string message) : message_(std::move(message)) {}
@@ -76,10 +76,10 @@ class InternalError : public std::exception {
 };
 
 /// Throws InternalError with the place in plait's source when `condition` is false.
-#define PLAIT_ASSERT(condition, message)                                                                             \
-  do {                                                                                                               \
-    if (!(condition))                                                                                                \
-      throw ::plait::InternalError(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": " + (message));       \
+#define PLAIT_ASSERT(condition, message)                                                                       \
+  do {                                                                                                         \
+    if (!(condition))                                                                                          \
+      throw ::plait::InternalError(std::string(__FILE__) + ":" + std::to_string(__LINE__) + ": " + (message)); \
   } while (false)
 
 }  // namespace plait
