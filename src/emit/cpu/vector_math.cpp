@@ -1,6 +1,7 @@
 #include "emit/cpu/vector_math.h"
 
 #include "emit/cpu/libm_call.h"
+#include "emit/cpu/math_f32.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Intrinsics.h"
 #include "support/diagnostic.h"
@@ -26,9 +27,23 @@ Value* is_infinite(IRBuilderBase& b, Value* x) {
 
 Value* reciprocal(IRBuilderBase& b, Value* x) { return b.CreateFDiv(constant(x, 1), x); }
 
+/// By way of e^-|x|, which does not overflow and loses nothing for large negative x.
 Value* sigmoid(IRBuilderBase& b, const VectorTarget& target, Value* x, bool fast_math) {
-  Value* decay = emit_math(b, target, Intrinsic::exp, {b.CreateFNeg(x)}, fast_math);
-  return reciprocal(b, b.CreateFAdd(constant(x, 1), decay));
+  Value* decay = emit_math(b, target, Intrinsic::exp, {b.CreateFNeg(absolute(b, x))}, fast_math);
+  Value* numerator = b.CreateSelect(b.CreateFCmpOLT(x, constant(x, 0)), decay, constant(x, 1));
+  return b.CreateFDiv(numerator, b.CreateFAdd(constant(x, 1), decay));
+}
+
+/// The functions that have f32 code of their own.
+Value* f32_function(IRBuilderBase& b, const VectorTarget& target, Intrinsic fn, Value* x, bool fast_math) {
+  if (!x->getType()->getScalarType()->isFloatTy()) return nullptr;
+  if (fn == Intrinsic::exp) return emit_exp_f32(b, target, x, fast_math);
+  if (fn == Intrinsic::exp2) return emit_exp2_f32(b, target, x, fast_math);
+  if (fn == Intrinsic::log) return emit_log_f32(b, target, x);
+  if (fn == Intrinsic::log2) return emit_log2_f32(b, target, x);
+  if (fn == Intrinsic::tanh) return emit_tanh_f32(b, target, x);
+  if (fn == Intrinsic::erf) return emit_erf_f32(b, target, x);
+  return nullptr;
 }
 
 }  // namespace
@@ -49,6 +64,7 @@ Value* emit_math(IRBuilderBase& builder, const VectorTarget& target, Intrinsic f
     case Intrinsic::tanh:
     case Intrinsic::erf:
     case Intrinsic::pow: {
+      if (Value* own = f32_function(builder, target, fn, args[0], fast_math)) return own;
       const std::string_view name = ir::intrinsic_name(fn);
       return call_libm(builder, target, llvm::StringRef(name.data(), name.size()), args);
     }

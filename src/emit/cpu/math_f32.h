@@ -1,0 +1,23 @@
+#pragma once
+
+#include "emit/cpu/vector_target.h"
+
+namespace llvm {
+class IRBuilderBase;
+class Value;
+}  // namespace llvm
+
+namespace plait::cpu {
+
+// Functions on f32 scalars and vectors as straight polynomial code: no calls, no branches, the same bits in every lane
+// and width. They handle infinities, NaN, zeros and subnormals; errors stand in docs/numerics-cpu.md.
+
+/// With `fast`, results below the smallest normal number are 0.
+llvm::Value* emit_exp_f32(llvm::IRBuilderBase& builder, const VectorTarget& target, llvm::Value* x, bool fast);
+llvm::Value* emit_exp2_f32(llvm::IRBuilderBase& builder, const VectorTarget& target, llvm::Value* x, bool fast);
+llvm::Value* emit_log_f32(llvm::IRBuilderBase& builder, const VectorTarget& target, llvm::Value* x);
+llvm::Value* emit_log2_f32(llvm::IRBuilderBase& builder, const VectorTarget& target, llvm::Value* x);
+llvm::Value* emit_tanh_f32(llvm::IRBuilderBase& builder, const VectorTarget& target, llvm::Value* x);
+llvm::Value* emit_erf_f32(llvm::IRBuilderBase& builder, const VectorTarget& target, llvm::Value* x);
+
+}  // namespace plait::cpu
