@@ -2,9 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "lang/elaborate.h"
 
 namespace plait::test {
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
 
 /// The kernel of a text, or the diagnostics of the parser or the elaborator.
 inline Result<ir::Kernel> load(const std::string& text, const lang::Bindings& bindings = {},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lang/elaborator.h"
+#include "lang/header.h"
 #include "lang/literal.h"
 #include "lang/suggest.h"
 
@@ -59,35 +60,20 @@ ir::ParamKind param_kind(const std::string& mode) {
   return mode == "out" ? ir::ParamKind::out : ir::ParamKind::inout;
 }
 
-/// Whether an expression uses dims only.
-bool only_dims(const ir::ExprRef& e) {
-  bool ok = true;
-  std::vector<const ir::Expr*> todo = {e.get()};
-  auto visit_node = Overload{[&](const ir::VarRef& x) { ok = ok && x.var->kind == ir::VarKind::dim; },
-                             [&](const ir::Load&) { ok = false; },
-                             [&](const ir::Unary& x) { todo.push_back(x.a.get()); },
-                             [&](const ir::Binary& x) {
-                               todo.push_back(x.a.get());
-                               todo.push_back(x.b.get());
-                             },
-                             [&](const ir::Select& x) {
-                               todo.push_back(x.cond.get());
-                               todo.push_back(x.if_true.get());
-                               todo.push_back(x.if_false.get());
-                             },
-                             [&](const ir::Cast& x) { todo.push_back(x.a.get()); },
-                             [&](const ir::Bitcast& x) { todo.push_back(x.a.get()); },
-                             [&](const ir::Call& x) {
-                               for (const ir::ExprRef& arg : x.args) todo.push_back(arg.get());
-                             },
-                             [](const ir::IntLit&) {},
-                             [](const ir::FloatLit&) {}};
-  while (ok && !todo.empty()) {
-    const ir::Expr* next = todo.back();
-    todo.pop_back();
-    std::visit(visit_node, next->node);
-  }
-  return ok;
+/// Names that an expression uses.
+void names_in(const syntax::ExprRef& e, std::vector<std::pair<std::string, Loc>>& out) {
+  if (e == nullptr) return;
+  std::visit(Overload{[&](const syntax::Name& x) { out.emplace_back(x.id, e->loc); },
+                      [&](const syntax::Unary& x) { names_in(x.a, out); },
+                      [&](const syntax::Binary& x) {
+                        names_in(x.a, out);
+                        names_in(x.b, out);
+                      },
+                      [&](const syntax::Call& x) {
+                        for (const syntax::Arg& arg : x.args) names_in(arg.value, out);
+                      },
+                      [](const auto&) {}},
+             e->node);
 }
 
 }  // namespace
@@ -194,20 +180,15 @@ std::vector<ir::ExprRef> Elaborator::shape_exprs(const std::vector<syntax::ExprR
                                                  const syntax::Param& param) {
   std::vector<ir::ExprRef> out;
   for (const syntax::ExprRef& e : exprs) {
-    ir::ExprRef value = to_index(e);
-    if (value != nullptr && !only_dims(value)) {
-      diags_->error(Rule::dim_binding, e->loc, fmt::format("the shape of `{}` uses a scalar argument", param.name),
-                    "shapes and strides hold dims and literals; a dim gets its value from the tensors of a call");
-      value = nullptr;
+    std::vector<std::pair<std::string, Loc>> names;
+    names_in(e, names);
+    for (const auto& [name, loc] : names) {
+      if (scopes_.find(name) != nullptr || ir::dtype_from_name(name)) continue;
+      diags_->error(Rule::dim_binding, loc, fmt::format("`{}` is bound by no parameter", name),
+                    did_you_mean(name, scopes_.names(), "let the bare name stand in the shape of some parameter"));
+      scopes_.define(name, {Poison{}, loc});
     }
-    auto extent = value == nullptr ? std::nullopt : ir::as_int(value);
-    if (extent && *extent < 0) {
-      diags_->error(Rule::dim_binding, e->loc,
-                    fmt::format("`{}` has a negative extent or stride, {}", param.name, *extent),
-                    "extents and strides are at least 0");
-      value = nullptr;
-    }
-    out.push_back(std::move(value));
+    out.push_back(make_extent(eval(e), param.name, e->loc, *diags_));
   }
   return out;
 }
@@ -248,15 +229,9 @@ void Elaborator::buffer_param(const syntax::Param& param) {
 
 void Elaborator::scalar_param(const syntax::Param& param) {
   auto type = dtype(param.dtype, param.loc);
-  ir::ExprRef value = param.default_value == nullptr ? nullptr : eval(param.default_value);
-  if (value != nullptr && type) {
-    Loc at = param.default_value->loc;
-    bool literal = std::holds_alternative<ir::IntLit>(value->node) || std::holds_alternative<ir::FloatLit>(value->node);
-    if (literal) {
-      value = ir::convert_for_store(*type, value, at, *diags_);
-    } else {
-      diags_->error(Rule::scalar_default, at, fmt::format("the default of `{}` is not a literal", param.name));
-    }
+  ir::ExprRef value;
+  if (param.default_value != nullptr && type) {
+    value = make_default(*type, eval(param.default_value), param.name, param.default_value->loc, *diags_);
   }
   ir::Var var = make_var(param.name, type.value_or(ir::DType::f32), ir::VarKind::scalar, param.loc);
   if (define(param.name, type ? variable(var) : Entity(Poison{}), param.loc)) {

@@ -108,17 +108,13 @@ std::optional<ir::PipelineAttrs> Elaborator::pipeline_attrs(const std::vector<co
     if (!n) return std::nullopt;
     attrs.stages = static_cast<int>(*n);
   }
-  if ((order == nullptr) != (stage == nullptr)) {
-    diags_->error(Rule::call_form, loc, "order and stage are given together", "give both lists, or neither");
-    return std::nullopt;
-  }
-  if (order == nullptr) return attrs;
-  auto order_list = int_list(order->value, "order");
-  auto stage_list = int_list(stage->value, "stage");
-  if (!order_list || !stage_list) return std::nullopt;
-  attrs.order = std::move(*order_list);
-  attrs.stage = std::move(*stage_list);
-  return attrs;
+  std::optional<std::vector<int>> lists[2] = {std::vector<int>(), std::vector<int>()};
+  if (order != nullptr) lists[0] = int_list(order->value, "order");
+  if (stage != nullptr) lists[1] = int_list(stage->value, "stage");
+  if (!lists[0] || !lists[1]) return std::nullopt;
+  attrs.order = std::move(*lists[0]);
+  attrs.stage = std::move(*lists[1]);
+  return check_pipeline(attrs, loc, *diags_) ? std::optional(std::move(attrs)) : std::nullopt;
 }
 
 }  // namespace plait::lang

@@ -15,6 +15,8 @@ using ir::StmtRef;
 /// Elements of one on-chip buffer: far above any machine, and products of extents stay exact.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxPad = 1 << 20;
+constexpr int kMaxStages = 1024;
+constexpr std::int64_t kMaxCycles = std::int64_t{1} << 40;
 
 StmtRef tile_op(ir::OpKind kind, std::vector<Region> operands, ir::OpAttrs attrs, Loc loc) {
   return ir::make_stmt(ir::TileOp{kind, std::move(operands), std::move(attrs)}, std::move(loc));
@@ -203,6 +205,35 @@ ExprRef make_condition(const ExprRef& cond, std::string_view what, Loc loc, Diag
               fmt::format("the condition of {} has type {}, not bool", what, ir::dtype_name(cond->type)),
               "compare the value, e.g. `x != 0`");
   return nullptr;
+}
+
+bool check_pipeline(const ir::PipelineAttrs& attrs, const Loc& loc, Diagnostics& diags) {
+  auto in_range = [&](std::string_view what, int value) {
+    if (value >= 0 && value <= kMaxStages) return true;
+    diags.error(Rule::attribute_value, loc, fmt::format("{} is {}", what, value),
+                fmt::format("it is between 0 and {}", kMaxStages));
+    return false;
+  };
+  if (attrs.stages && !in_range("stages", *attrs.stages)) return false;
+  for (int entry : attrs.order) {
+    if (!in_range("an entry of order", entry)) return false;
+  }
+  for (int entry : attrs.stage) {
+    if (!in_range("an entry of stage", entry)) return false;
+  }
+  if (attrs.order.empty() == attrs.stage.empty()) return true;
+  diags.error(Rule::call_form, loc, "order and stage are given together", "give both lists, or neither");
+  return false;
+}
+
+bool check_task(const ir::Task& task, const Loc& loc, Diagnostics& diags) {
+  for (const auto& [what, cycles] : {std::pair("latency", task.latency), std::pair("ii", task.ii)}) {
+    if (!cycles || (*cycles >= 0 && *cycles <= kMaxCycles)) continue;
+    diags.error(Rule::attribute_value, loc, fmt::format("{} is {}", what, *cycles),
+                "a task costs between 0 and 2^40 cycles");
+    return false;
+  }
+  return true;
 }
 
 ir::Buffer make_buffer(const AllocInput& in, Loc loc, Diagnostics& diags) {

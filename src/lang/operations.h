@@ -45,6 +45,11 @@ ir::StmtRef make_print(const std::string& format, const std::vector<ir::ExprRef>
 /// `cond` as a bool condition of an if, while, assert or require; other types are reported, `what` names the statement.
 ir::ExprRef make_condition(const ir::ExprRef& cond, std::string_view what, Loc loc, Diagnostics& diags);
 
+/// Whether the stages, order and stage lists of a pipelined loop are in range and given together.
+bool check_pipeline(const ir::PipelineAttrs& attrs, const Loc& loc, Diagnostics& diags);
+/// Whether the cycles of a task are in range.
+bool check_task(const ir::Task& task, const Loc& loc, Diagnostics& diags);
+
 /// An on-chip buffer as the author described it.
 struct AllocInput {
   std::string name;

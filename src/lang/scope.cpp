@@ -38,10 +38,10 @@ std::vector<std::string> Scopes::names() const {
 }
 
 std::string NameTable::fresh(const std::string& base) {
-  if (taken_.insert(base).second) return base;
+  if (take(base)) return base;
   for (int& n = next_[base];;) {
     std::string name = fmt::format("{}_{}", base, ++n);
-    if (taken_.insert(name).second) return name;
+    if (take(name)) return name;
   }
 }
 

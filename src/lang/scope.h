@@ -57,7 +57,9 @@ class Scopes {
 /// Hands out names for variables and buffers that come from functions or have no name of their own.
 class NameTable {
  public:
-  void take(const std::string& name) { taken_.insert(name); }
+  /// False where the name is taken already.
+  bool take(const std::string& name) { return taken_.insert(name).second; }
+  void release(const std::string& name) { taken_.erase(name); }
   /// `base`, or `base_1`, `base_2`, … : the first that is free; it is taken then.
   std::string fresh(const std::string& base);
 

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
-#include "ir/visit.h"
 #include "lang/elaborator.h"
+#include "lang/header.h"
 #include "lang/suggest.h"
 
 namespace plait::lang {
 namespace {
 
 constexpr int kMaxBlocks = 90;
-constexpr std::int64_t kMaxThreads = 1 << 16;
-constexpr std::int64_t kMaxCycles = std::int64_t{1} << 40;
 
 bool is_literal(const ir::ExprRef& e) {
   return std::holds_alternative<ir::IntLit>(e->node) || std::holds_alternative<ir::FloatLit>(e->node);
@@ -22,11 +20,6 @@ ir::Scope scope_named(const std::string& name) {
     if (ir::scope_name(scope) == name) return scope;
   }
   PLAIT_ASSERT(false, "scope " + name + " of the syntax tree has no meaning");
-}
-
-/// Whether a value is known when the kernel is called.
-bool known_at_call(const ir::VarRef& ref) {
-  return ref.var->kind == ir::VarKind::dim || ref.var->kind == ir::VarKind::scalar;
 }
 
 }  // namespace
@@ -232,10 +225,11 @@ void Elaborator::task(const syntax::Task& source, const Loc& loc) {
   bool ok = args.has_value();
   for (std::size_t i = 0; args && i < 2; ++i) {
     if ((*args)[i] == nullptr) continue;
-    auto cycles = constant_int_in((*args)[i]->value, i == 0 ? "latency" : "ii", 0, kMaxCycles);
+    auto cycles = constant_int((*args)[i]->value, i == 0 ? "latency" : "ii");
     ok = ok && cycles.has_value();
     (i == 0 ? node.latency : node.ii) = cycles;
   }
+  ok = check_task(node, loc, *diags_) && ok;
   node.body = inner(source.body);
   if (ok) emit(std::move(node), loc);
 }
@@ -300,30 +294,13 @@ void Elaborator::grid(const syntax::Grid& source, const Loc& loc) {
 }
 
 void Elaborator::threads(const syntax::Threads& source, const Loc& loc) {
-  auto n = constant_int_in(source.count, "threads", 1, kMaxThreads);
-  if (!at_top("threads", loc) || !n) return;
-  if (kernel_.threads) {
-    diags_->error(Rule::kernel_statement, loc, "threads is given twice", "remove one of the two");
-    return;
-  }
-  kernel_.threads = static_cast<int>(*n);
+  auto n = constant_int(source.count, "threads");
+  if (at_top("threads", loc) && n) set_threads(kernel_, *n, loc, *diags_);
 }
 
 void Elaborator::require(const syntax::Require& source, const Loc& loc) {
-  ir::ExprRef cond = make_condition(eval(source.cond), "require", source.cond->loc, *diags_);
-  if (!at_top("require", loc) || cond == nullptr) return;
-  std::string unknown;
-  ir::walk(cond, [&](const ir::Expr& e) {
-    if (const auto* ref = std::get_if<ir::VarRef>(&e.node); ref != nullptr && !known_at_call(*ref))
-      unknown = ref->var->name;
-    if (const auto* load = std::get_if<ir::Load>(&e.node)) unknown = load->buffer->name;
-  });
-  if (unknown.empty()) {
-    kernel_.requires_.push_back({std::move(cond), source.message, loc});
-    return;
-  }
-  diags_->error(Rule::require_condition, loc,
-                fmt::format("the condition uses `{}`, which is not known at the call", unknown));
+  ir::ExprRef cond = eval(source.cond);
+  if (at_top("require", loc)) add_require(kernel_, cond, source.message, loc, *diags_);
 }
 
 void Elaborator::option(const syntax::Option& source, const Loc& loc) {

@@ -1,20 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "roundtrip.h"
 
 namespace plait {
 namespace {
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 TEST(KernelLibrary, EveryKernelElaboratesAndSurvivesPrinting) {
   int seen = 0;
@@ -22,7 +13,7 @@ TEST(KernelLibrary, EveryKernelElaboratesAndSurvivesPrinting) {
     if (entry.path().extension() != ".tile") continue;
     SCOPED_TRACE(entry.path().filename());
     ++seen;
-    auto kernel = test::load(read(entry.path()));
+    auto kernel = test::load(test::read_file(entry.path()));
     if (!kernel.ok()) {
       ADD_FAILURE() << kernel.diagnostics().render();
       continue;
