@@ -63,12 +63,12 @@ struct Fault {
   std::string message, fix;
 };
 
-std::optional<Fault> underscore_fault(std::string_view text, bool hex) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
+std::optional<Fault> underscore_fault(std::string_view text, std::size_t begin, bool hex) {
+  for (std::size_t i = begin; i < text.size(); ++i) {
     auto digit = [&](std::size_t at) {
       return at < text.size() && (hex ? is_hex_digit(text[at]) : is_digit(text[at]));
     };
-    if (text[i] == '_' && !(i > 0 && digit(i - 1) && digit(i + 1))) {
+    if (text[i] == '_' && !(i > begin && digit(i - 1) && digit(i + 1))) {
       return Fault{fmt::format("'_' in the number {} does not stand between two digits", shown(text)),
                    "write it as in 1_000"};
     }
@@ -86,7 +86,7 @@ std::optional<Fault> prefixed_fault(std::string_view text) {
       return Fault{fmt::format("'{}' is no digit of the {} number {}", c, hex ? "hexadecimal" : "binary", shown(text)),
                    ""};
   }
-  if (auto fault = underscore_fault(digits, hex)) return fault;
+  if (auto fault = underscore_fault(text, 2, hex)) return fault;
   if (!to_integer(digits_of(text)))
     return Fault{fmt::format("the integer {} does not fit 64 bits", shown(text)), "the largest is 0xffffffffffffffff"};
   return std::nullopt;
@@ -98,7 +98,7 @@ std::optional<Fault> decimal_fault(std::string_view text) {
     return Fault{fmt::format("'{}' is neither a number nor a name", shown(text)),
                  "a name begins with a letter or '_'; put an operator or a space behind a number"};
   }
-  if (auto fault = underscore_fault(text, false)) return fault;
+  if (auto fault = underscore_fault(text, 0, false)) return fault;
   if (text.size() > 1 && text[0] == '0') {
     return Fault{fmt::format("the integer {} begins with 0", shown(text)),
                  "leave out the leading zeros; there are no octal numbers"};
@@ -142,7 +142,7 @@ std::optional<Fault> float_fault(std::string_view text) {
   if (!rest.empty())
     return Fault{fmt::format("'{}' is no number", shown(text)),
                  "a float is written 1.5 or 1e-5; types are given by casts such as f16(1.5)"};
-  if (auto fault = underscore_fault(text, false)) return fault;
+  if (auto fault = underscore_fault(text, 0, false)) return fault;
   double value = 0;
   std::string plain = without_underscores(text);
   auto [stop, error] = std::from_chars(plain.data(), plain.data() + plain.size(), value);

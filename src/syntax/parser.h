@@ -88,6 +88,7 @@ class Parser {
   Block block(std::string_view header, std::vector<std::string>& leading, std::string& trailing);
   Block indented_block();
   Stmt statement();
+  void misplaced_grid();
   void keyword_statement(Stmt& stmt);
   void name_statement(Stmt& stmt);
   void unknown_statement();

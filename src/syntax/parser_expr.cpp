@@ -43,10 +43,7 @@ void Parser::check_chain(int level) {
 
 Parser::Operand Parser::not_operator(int least) {
   Token op = cur();
-  if (least > kNot) {
-    fail(Rule::syntax, op, "'not' binds weaker than the operator before it", "put it in parentheses: (not x)");
-    return {};
-  }
+  if (least > kNot) return word_atom();
   Deeper deeper(depth_);
   if (too_deep(op)) return {};
   advance();
@@ -99,6 +96,8 @@ Parser::Operand Parser::word_atom() {
   if (accept(Tok::kw_nan)) return make(start, FloatLit{kNan, "nan"}, 1);
   if (at(Tok::string)) {
     fail(Rule::syntax, start, "a string is no value", "strings stand in print, and as messages of assert and require");
+  } else if (at(Tok::kw_not)) {
+    fail(Rule::syntax, start, "'not' binds weaker than the operator before it", "put it in parentheses: (not x)");
   } else {
     expected("an expression");
   }

@@ -40,9 +40,9 @@ Block Parser::indented_block() {
   std::vector<Stmt> stmts;
   while (!at(Tok::dedent) && !at(Tok::end_of_file) && !errors_.full()) {
     if (at(Tok::indent)) {
-      report(Rule::indentation, lexed_.tokens[pos_],
-             "this line is indented deeper than the one above it, which opens no block",
-             "begin it in the column of the statements around it");
+      if (!tab_before(cur()))
+        report(Rule::indentation, cur(), "this line is indented deeper than the one above it, which opens no block",
+               "begin it in the column of the statements around it");
       indented_block();
       continue;
     }
@@ -56,18 +56,24 @@ Block Parser::indented_block() {
   return block;
 }
 
+void Parser::misplaced_grid() {
+  if (!in_kernel_) {
+    report(Rule::grid_statement, cur(), "a function has no grid",
+           "take it out: the kernel that calls the function has one");
+  } else if (grid_seen_) {
+    report(Rule::grid_statement, cur(), "a second grid statement", "name all axes in the first one");
+  } else {
+    report(Rule::grid_statement, cur(), "the grid statement is not the first of the kernel",
+           "move it to the line below the header");
+  }
+}
+
 Stmt Parser::statement() {
   Stmt stmt;
   take_comments(stmt.leading);
   stmt.loc = errors_.loc(cur());
   bool first = std::exchange(at_kernel_start_, false);
-  if (at(Tok::kw_grid) && !first) {
-    bool again = in_kernel_ && grid_seen_;
-    report(Rule::grid_statement, cur(),
-           !in_kernel_ ? "a function has no grid"
-           : again     ? "a second grid statement"
-                       : "the grid statement is not the first of the kernel");
-  }
+  if (at(Tok::kw_grid) && !first) misplaced_grid();
   std::size_t errors = errors_.size();
   if (at(Tok::name)) {
     name_statement(stmt);

@@ -68,12 +68,13 @@ Tok keyword_or_name(std::string_view text) {
 }
 
 Tok punctuation_at(std::string_view text) {
+  if (text.empty()) return Tok::error;
   Tok best = Tok::error;
   std::size_t length = 0;
   // Punctuation stands first in tokens.def.
   for (const Spelled& s : kSpelled) {
     if (s.word_class != WordClass::none) break;
-    if (s.text.size() > length && text.starts_with(s.text)) {
+    if (s.text.front() == text.front() && s.text.size() > length && text.starts_with(s.text)) {
       best = s.kind;
       length = s.text.size();
     }
