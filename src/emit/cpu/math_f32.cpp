@@ -20,6 +20,8 @@ constexpr double expm1_q[] = {0x1.000000p-1, 0x1.555556p-3,  0x1.5554f0p-5,
 // 2^r = 1 + r·q(r), |r| <= 1/2, relative error 2^-28.
 constexpr double exp2_q[] = {0x1.62e430p-1, 0x1.ebfbe0p-3,  0x1.c6af72p-5,
                              0x1.3b2a48p-7, 0x1.5f0df8p-10, 0x1.4424c8p-13};
+// The same one degree lower, 2^-23.
+constexpr double exp2_short_q[] = {0x1.62e430p-1, 0x1.ebf9a6p-3, 0x1.c6af72p-5, 0x1.3cf120p-7, 0x1.5f0df8p-10};
 // ln(1 + f) = f - f²/2 + f³·p(f), sqrt(1/2) - 1 <= f <= sqrt(2) - 1, relative error 2^-27.
 constexpr double log_p[] = {0x1.555564p-2, -0x1.00023cp-2, 0x1.999860p-3, -0x1.546790p-3,
                             0x1.236438p-3, -0x1.0e6826p-3, 0x1.025beap-3, -0x1.2d3636p-4};
@@ -115,14 +117,14 @@ Scaled exp_parts(const F32Math& m, Value* x) {
   return {y, n.shifted};
 }
 
-/// Applies the scale; for `fast`, arguments below `lowest` give 0 and those above `highest` infinity.
-Value* finish_exp(const F32Math& m, Value* x, const Scaled& parts, bool fast, double lowest, double highest) {
-  if (!fast) return m.scale(parts.y, parts.shifted_n);
-  Value* result = m.scale_normal(parts.y, parts.shifted_n);
-  result = m.b.CreateSelect(m.b.CreateFCmpOLT(x, m.number(lowest)), m.number(0), result);
-  // What is not below the highest becomes infinity by the addition, or stays NaN.
-  Value* beyond = m.add(x, m.ops.value(m.integer(infinity_bits)));
-  return m.b.CreateSelect(m.b.CreateFCmpOLE(x, m.number(highest)), result, beyond);
+/// 2^(x·factor) with a short polynomial and one scale. Its last bits also say n + 127, the exponent field of 2^n: 0 for
+/// n = -127, where 2^n then reads as zero, and all ones for n = 128, which reads as infinity.
+Value* fast_power(const F32Math& m, Value* x, double factor) {
+  Value* magic = m.ops.value(m.integer(integer_magic_bits + 127));
+  Value* shifted = m.mad(x, m.number(factor), magic);
+  Value* r = m.mad(x, m.number(factor), m.b.CreateFNeg(m.sub(shifted, magic)));
+  Value* y = m.mad(r, m.polynomial(exp2_short_q, r), m.number(1));
+  return m.mul(y, m.ops.value(m.b.CreateShl(m.ops.bits(shifted), 23)));
 }
 
 /// A positive number as m·2^e with sqrt(1/2) <= m < sqrt(2); subnormals too.
@@ -160,19 +162,20 @@ Value* finish_log(const F32Math& m, Value* x, Value* result) {
 
 Value* emit_exp_f32(IRBuilderBase& builder, const VectorTarget& target, Value* x, bool fast) {
   const F32Math m(builder, target, x);
-  // Beyond these ends the result is 0 or infinity, or a normal number for `fast`.
-  Value* clamped = fast ? m.at_least(m.at_most(x, 88.72), -87.33) : m.at_least(m.at_most(x, 89), -104);
-  if (!fast) return finish_exp(m, x, exp_parts(m, clamped), false, 0, 0);
-  return finish_exp(m, x, exp_parts(m, clamped), true, -87.33, 88.72);
+  constexpr double log2_e = 0x1.715476p+0;
+  if (fast) return fast_power(m, m.at_least(m.at_most(x, 128 / log2_e), -127 / log2_e), log2_e);
+  // Beyond these ends the result is infinity or 0.
+  const Scaled parts = exp_parts(m, m.at_least(m.at_most(x, 89), -104));
+  return m.scale(parts.y, parts.shifted_n);
 }
 
 Value* emit_exp2_f32(IRBuilderBase& builder, const VectorTarget& target, Value* x, bool fast) {
   const F32Math m(builder, target, x);
-  Value* clamped = fast ? m.at_least(m.at_most(x, 0x1.fffffep+6), -126) : m.at_least(m.at_most(x, 128), -150);
+  if (fast) return fast_power(m, m.at_least(m.at_most(x, 128), -127), 1);
+  Value* clamped = m.at_least(m.at_most(x, 128), -150);
   const F32Math::Split n = m.nearest_integer(clamped, nullptr);
   Value* r = m.sub(clamped, n.integral);
-  Value* y = m.mad(r, m.polynomial(exp2_q, r), m.number(1));
-  return finish_exp(m, x, {y, n.shifted}, fast, -126, 0x1.fffffep+6);
+  return m.scale(m.mad(r, m.polynomial(exp2_q, r), m.number(1)), n.shifted);
 }
 
 Value* emit_log_f32(IRBuilderBase& builder, const VectorTarget& target, Value* x) {
