@@ -1,0 +1,67 @@
+// plait-bench: measures plait against OpenBLAS, oneDNN and memcpy in one run and writes the record as JSON.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "cases.h"
+#include "peers.h"
+#include "plait/plait.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+std::string cpu_model() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+json machine() {
+  json about = {{"cpu", cpu_model()}, {"cores", std::thread::hardware_concurrency()}};
+  for (const char* name : {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "DNNL_MAX_CPU_ISA"}) {
+    if (const char* value = std::getenv(name)) about["environment"][name] = value;
+  }
+  return about;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Measures plait against the libraries it was built with.");
+  plait::bench::Settings settings;
+  std::string output;
+  app.add_option("--output", output, "where the record is written, as JSON");
+  app.add_option("--repeats", settings.repeats, "runs of each side")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--only", settings.only, "only cases whose name contains this");
+  CLI11_PARSE(app, argc, argv);
+  json record = {{"command", std::vector<std::string>(argv, argv + argc)},
+                 {"plait", plait_version()},
+                 {"build", PLAIT_BUILD_TYPE},
+                 {"machine", machine()},
+                 {"peers", plait::bench::describe_peers()}};
+  fmt::print("{}, {} cores; peers {}\n", record["machine"]["cpu"].get<std::string>(),
+             record["machine"]["cores"].get<int>(), record["peers"].dump());
+  record["cases"] = plait::bench::run_cases(settings);
+  if (output.empty()) return 0;
+  std::ofstream file(output);
+  file << record.dump(2) << "\n";
+  if (file.flush()) return 0;
+  fmt::print(stderr, "error: cannot write {}\n", output);
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 1;
+  }
+}
