@@ -1,6 +1,7 @@
 #include "syntax/errors.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 namespace plait::syntax {
@@ -12,13 +13,16 @@ Diagnostic& Errors::add(Rule rule, Loc loc, std::string message, std::string fix
 }
 
 Diagnostics Errors::merge(const Errors& a, const Errors& b) {
-  std::vector<Diagnostic> all = a.list_;
-  all.insert(all.end(), b.list_.begin(), b.list_.end());
-  std::stable_sort(all.begin(), all.end(), [](const Diagnostic& x, const Diagnostic& y) {
-    return std::tie(x.loc.line, x.loc.column) < std::tie(y.loc.line, y.loc.column);
+  std::vector<const Diagnostic*> all;
+  for (const Diagnostic& d : a.list_) all.push_back(&d);
+  for (const Diagnostic& d : b.list_) all.push_back(&d);
+  std::vector<std::size_t> order(all.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+    return std::tie(all[i]->loc.line, all[i]->loc.column, i) < std::tie(all[j]->loc.line, all[j]->loc.column, j);
   });
   Diagnostics out;
-  for (std::size_t i = 0; i < std::min(all.size(), kMax); ++i) out.add(all[i]);
+  for (std::size_t i = 0; i < std::min(order.size(), kMax); ++i) out.add(*all[order[i]]);
   return out;
 }
 
