@@ -159,6 +159,20 @@ TEST(Gemm, empty_extents) {
   check<float, float>(shape(5, 0, 3, true, false));
 }
 
+TEST(Gemm, sixteen_lanes) {
+  Machine wide;
+  wide.vector_bits = 512;
+  check<float, float>(shape(31, 75, 37, false, true, 1), wide);
+  check<float, float>(shape(15, 9, 5, true, false), wide);
+  check<double, double>(
+      [] {
+        GemmShape s = shape(14, 21, 11, true, true);
+        s.element = GemmElement::f64;
+        return s;
+      }(),
+      wide);
+}
+
 TEST(Gemm, a_processor_without_fma_gives_the_same_bits) {
   check<float, float>(shape(7, 9, 5, false, true), {"x86-64", ""});
 }

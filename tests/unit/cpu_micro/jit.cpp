@@ -93,6 +93,8 @@ VectorTarget Jit::target(const Machine& machine) {
   VectorTarget target =
       vector_target(builder.getTargetTriple().str(), builder.getCPU(), builder.getFeatures().getString());
   target.vector_libm = machine.vector_libm;
+  if (machine.vector_bits != 0) target.vector_bits = machine.vector_bits;
+  if (machine.vector_bits == 512) target.registers = 32;
   return target;
 }
 

@@ -19,6 +19,8 @@ struct Machine {
   std::string cpu;  ///< empty: this one
   std::string features;
   bool vector_libm = false;
+  /// Emit for registers of that many bits although the machine's are narrower: LLVM splits the vectors.
+  int vector_bits = 0;
 };
 
 /// Compiles one function whose body a test emits, and whatever internal functions come with it.
