@@ -47,11 +47,13 @@ constexpr std::string_view kSample = R"(kernel sample(A: in f16[M, N] strides [l
     C[0, k] = 1.5
   for k in range(2, 8):
     C[0, k] = 1.5
+    C[0, k] = 1.5
   for k in unrolled(0, 8, 2):
+    C[0, k] = 1.5
     C[0, k] = 1.5
   for k, w in persistent(4, 4):
     pass
-  x = f16(0.1)
+  x = f16(M)
   flag = M > 0
   while flag:
     if M < 9:
@@ -61,7 +63,7 @@ constexpr std::string_view kSample = R"(kernel sample(A: in f16[M, N] strides [l
   if M > 0:
     pass
   elif M < 9:
-    print("x = {}", x, 1)
+    print("x = {}, {}", x, 1)
   else:
     print("none")
   assert M > 0, "M\n"

@@ -114,34 +114,40 @@ class SampleKernel : public IrTest {
 
   Body loops(const Buffer& c, const Buffer& h, const Buffer& u, const Var& alpha) {
     Var i = var("i", DType::i64, VarKind::loop), j = var("j", DType::i64, VarKind::loop);
-    Var k = var("k", DType::i64, VarKind::loop), w = var("w", DType::i64, VarKind::loop);
     ExprRef element = load(u, {var_ref(i), var_ref(j)});
     StmtRef scaled = stmt(Store{u, {var_ref(i), var_ref(j)}, mul(element, var_ref(alpha))});
     StmtRef count = stmt(AtomicElement{AtomicOp::add, h, {i64(3)}, typed_int(DType::i32, 1)});
     StmtRef biggest = stmt(AtomicElement{AtomicOp::max, h, {var_ref(j)}, load(h, {var_ref(i)})});
-    StmtRef one = stmt(Store{c, {i64(0), var_ref(k)}, typed_literal(DType::f32, 1.5)});
+    Var p = var("k", DType::i64, VarKind::loop), q = var("w", DType::i64, VarKind::loop);
     return {stmt(For{LoopKind::parallel, {axis(i, 0, 32), axis(j, 0, 32)}, {}, {scaled, count, biggest}}),
-            stmt(For{LoopKind::pipelined, {axis(k, 0, 8)}, {3, {}, {}}, {one, one}}),
-            stmt(For{LoopKind::pipelined, {axis(k, 0, 8)}, {std::nullopt, {1, 0}, {0, 1}}, {one, one}}),
-            stmt(For{LoopKind::serial, {axis(k, 2, 8)}, {}, {one}}),
-            stmt(For{LoopKind::unrolled, {axis(k, 0, 8, 2)}, {}, {one}}),
-            stmt(For{LoopKind::persistent, {axis(k, 0, 4), axis(w, 0, 4)}, {}, {}})};
+            line_loop(LoopKind::pipelined, c, 0, 8, 1, {3, {}, {}}),
+            line_loop(LoopKind::pipelined, c, 0, 8, 1, {std::nullopt, {1, 0}, {0, 1}}),
+            line_loop(LoopKind::serial, c, 2, 8, 1, {}),
+            line_loop(LoopKind::unrolled, c, 0, 8, 2, {}),
+            stmt(For{LoopKind::persistent, {axis(p, 0, 4), axis(q, 0, 4)}, {}, {}})};
+  }
+
+  StmtRef line_loop(LoopKind kind, const Buffer& c, std::int64_t begin, std::int64_t end, std::int64_t step,
+                    PipelineAttrs attrs) {
+    Var k = var("k", DType::i64, VarKind::loop);
+    StmtRef one = stmt(Store{c, {i64(0), var_ref(k)}, typed_literal(DType::f32, 1.5)});
+    return stmt(For{kind, {axis(k, begin, end, step)}, std::move(attrs), {one, one}});
   }
 
   Body controls(const Buffer& l, const Var& m) {
     Var x = var("x", DType::f16), flag = var("flag", DType::bool_);
     ExprRef positive = binary(BinaryOp::gt, var_ref(m), i64(0)), small = binary(BinaryOp::lt, var_ref(m), i64(9));
     Task both{500, 20, {stmt(Store{l, {i64(0)}, typed_int(DType::u4, 3)})}};
-    return {
-        stmt(Let{x, typed_literal(DType::f16, 0.1)}),
-        stmt(Let{flag, positive}),
-        stmt(While{var_ref(flag), {stmt(If{small, {stmt(Break{})}, {stmt(Continue{})}})}}),
-        stmt(If{
-            positive, {}, {stmt(If{small, {stmt(Print{"x = {}", {var_ref(x), i64(1)}})}, {stmt(Print{"none", {}})}})}}),
-        stmt(Assert{positive, "M\n"}),
-        stmt(Assert{small, ""}),
-        stmt(both),
-        stmt(Task{std::nullopt, 7, {}})};
+    return {stmt(Let{x, cast(DType::f16, var_ref(m))}),
+            stmt(Let{flag, positive}),
+            stmt(While{var_ref(flag), {stmt(If{small, {stmt(Break{})}, {stmt(Continue{})}})}}),
+            stmt(If{positive,
+                    {},
+                    {stmt(If{small, {stmt(Print{"x = {}, {}", {var_ref(x), i64(1)}})}, {stmt(Print{"none", {}})}})}}),
+            stmt(Assert{positive, "M\n"}),
+            stmt(Assert{small, ""}),
+            stmt(both),
+            stmt(Task{std::nullopt, 7, {}})};
   }
 };
 
