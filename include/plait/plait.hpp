@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -294,5 +294,8 @@ inline Function compile(const Program& program, const CompileOptions& options = 
   detail::check(status, diagnostics);
   return Function(kernel);
 }
+
+/// The same for a kernel built in C++ (program.hpp); `kernel` and `bindings` of the options stay empty.
+PLAIT_API Function compile(const Kernel& kernel, const CompileOptions& options = {});
 
 }  // namespace plait

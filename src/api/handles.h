@@ -36,6 +36,10 @@ std::optional<ir::DType> from_c(std::int32_t type);
 plait_diagnostics* to_c(const Diagnostics& diagnostics);
 plait_diagnostics* internal_error(const std::string& what);
 
+/// Compiles a verified kernel for a device; `compiled` is set where the status is PLAIT_OK.
+plait_status compile(ir::Kernel kernel, const std::string& device, bool checks, plait_kernel** compiled,
+                     Diagnostics& found);
+
 /// Runs `body` so that no exception leaves; `body` returns a status and may fill in `found`, which is handed out where
 /// the caller wants it.
 template <typename Body>

@@ -128,29 +128,13 @@ plait_status plait_kernel_compile(const plait_program* program, const char* kern
     auto values = read_bindings(bindings, binding_count);
     auto wanted = read_options(options);
     if (program == nullptr || compiled == nullptr || !values || !wanted) return PLAIT_BAD_ARGUMENT;
-    std::string device = wanted->device != nullptr ? wanted->device : "host";
-    if (device != "host" && device != "interp") {
-      found.error(plait::Rule::unknown_device, {}, "there is no device '" + device + "'", "use \"host\" or \"interp\"");
-      return PLAIT_REJECTED;
-    }
     auto built = build(*program, kernel, *values);
     if (!built) {
       found = built.diagnostics();
       return PLAIT_REJECTED;
     }
-    auto handle = std::make_unique<plait_kernel>(plait_kernel{std::move(*built), std::nullopt});
-    if (device == "host") {
-      plait::cpu::Options target;
-      target.checks = wanted->no_checks == 0;
-      auto code = plait::cpu::compile(handle->kernel, target);
-      if (!code) {
-        found = code.diagnostics();
-        return PLAIT_REJECTED;
-      }
-      handle->code = std::move(*code);
-    }
-    *compiled = handle.release();
-    return PLAIT_OK;
+    return plait::api::compile(std::move(*built), wanted->device != nullptr ? wanted->device : "host",
+                               wanted->no_checks == 0, compiled, found);
   });
 }
 
