@@ -55,9 +55,10 @@ void AccessWalker::walk_loop(const For& loop) {
 
 void AccessWalker::statement(const StmtRef& stmt) {
   StmtRef outer = std::exchange(stmt_, stmt);
+  auto outside = std::exchange(seen_, {});
   std::visit([&](const auto& node) { visit_node(node); }, stmt->node);
   stmt_ = std::move(outer);
-  seen_.clear();
+  seen_ = std::move(outside);
 }
 
 void AccessWalker::visit_node(const For& node) {

@@ -52,7 +52,7 @@ class Checker {
   static IslSet inside_set(const Range& range, const ExprRef& shape, Solver& solver) {
     solver.points();
     Translator& t = solver.begin_question();
-    IslPwAff begin = t.value(range.begin), extent = range.extent ? t.value(range.extent) : t.constant(1);
+    auto [begin, extent] = t.index(range);
     IslSet set(isl_pw_aff_nonneg_set(begin.copy()));
     IslPwAff end(isl_pw_aff_add(begin.take(), extent.take()));
     return IslSet(isl_set_intersect(set.take(), isl_pw_aff_le_set(end.take(), t.value(shape).take())));

@@ -78,11 +78,11 @@ IslSet same_element(Translator& t, const Access& a, const Access& b) {
   auto meet = [&](isl_set* with) { same = IslSet(isl_set_intersect(same.take(), with)); };
   for (std::size_t d = 0; d < a.ranges.size() && d < b.ranges.size(); ++d) {
     if (a.ranges[d].extent || b.ranges[d].extent) continue;
-    IslPwAff x = t.value(a.ranges[d].begin);
+    IslPwAff x = t.index(a.ranges[d]).first;
     meet(isl_pw_aff_nonneg_set(x.copy()));
     meet(isl_pw_aff_lt_set(x.copy(), t.value(a.buffer->shape[d]).take()));
     t.next_time();
-    meet(isl_pw_aff_eq_set(x.take(), t.value(b.ranges[d].begin).take()));
+    meet(isl_pw_aff_eq_set(x.take(), t.index(b.ranges[d]).first.take()));
   }
   return same;
 }
@@ -108,7 +108,7 @@ Truth conflict(const For& loop, const Domain& outer, const Site& first, const Si
   IslSet different = different_iterations(t, loop, renamer);
   IslSet same = same_element(t, first.access, second.access);
   IslSet both(isl_set_intersect(same.copy(), different.copy()));
-  if (solver.decide_set(IslSet(isl_set_complement(both.take()))) == Truth::always) return Truth::never;
+  if (solver.impossible(both)) return Truth::never;
   bool elements = !first.access.region && !second.access.region;
   bool sure = elements && first.access.certain && second.access.certain;
   return sure && solver.sure_witness(different, same) ? Truth::always : Truth::unknown;

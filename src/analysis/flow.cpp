@@ -1,7 +1,6 @@
 #include "analysis/flow.h"
 
 #include <isl/flow.h>
-#include <isl/point.h>
 #include <isl/union_map.h>
 
 #include <algorithm>
@@ -42,6 +41,14 @@ std::vector<ExprRef> conditions_of(const LoopAccess& a) {
 bool literal_steps(const LoopAccess& a) {
   return std::all_of(a.inner.vars.begin(), a.inner.vars.end(),
                      [](const DomainVar& v) { return !v.step || small_literal(v.step); });
+}
+
+/// The vector without distance in the space of `like`.
+IslSet zero(const IslSet& like) {
+  IslSet set(isl_set_universe(isl_set_get_space(like.get())));
+  auto size = static_cast<unsigned>(isl_set_dim(set.get(), isl_dim_set));
+  for (unsigned d = 0; d < size; ++d) set = IslSet(isl_set_fix_si(set.take(), isl_dim_set, d, 0));
+  return set;
 }
 
 std::vector<Var> vars_of(const LoopAccess& a) {
@@ -177,7 +184,7 @@ IslSet FlowProblem::element_points(const LoopAccess& a) {
     meet(isl_pw_aff_lt_set(element.copy(), t.value(a.access.buffer->shape[d]).take()));
     const Range& range = a.access.ranges[d];
     if (!range.begin) continue;
-    IslPwAff begin = t.value(range.begin), extent = range.extent ? t.value(range.extent) : t.constant(1);
+    auto [begin, extent] = t.index(range);
     meet(isl_pw_aff_ge_set(element.copy(), begin.copy()));
     meet(isl_pw_aff_lt_set(element.take(), isl_pw_aff_add(begin.take(), extent.take())));
   }
@@ -247,7 +254,7 @@ FlowEdge FlowProblem::measure(FlowEdge edge, IslSet deltas) const {
   bool single = loop_.axes.size() == 1;
   auto step = single && loop_.axes[0].step ? small_literal(loop_.axes[0].step) : 1;
   if (!single || !step) {
-    IslSet rest(isl_set_subtract(deltas.copy(), isl_set_from_point(isl_point_zero(isl_set_get_space(deltas.get())))));
+    IslSet rest(isl_set_subtract(deltas.copy(), zero(deltas).take()));
     edge.exact = isl_set_is_empty(rest.get()) == isl_bool_true;
     if (edge.exact) edge.distance = 0;
     return edge;
@@ -269,8 +276,7 @@ void FlowProblem::add_edge(DependenceKind kind, IslMap dependence) {
   }
   IslSet deltas(isl_map_deltas(dependence.take()));
   if (accesses_[edge.from].statement == accesses_[edge.to].statement) {
-    isl_set* here = isl_set_from_point(isl_point_zero(isl_set_get_space(deltas.get())));
-    deltas = IslSet(isl_set_subtract(deltas.take(), here));
+    deltas = IslSet(isl_set_subtract(deltas.copy(), zero(deltas).take()));
   }
   isl_bool empty = isl_set_is_empty(deltas.get());
   if (empty == isl_bool_error) failed_ = true;

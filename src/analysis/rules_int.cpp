@@ -26,7 +26,7 @@ ExprRef Rules::quotient(const ExprRef& expr, const Binary& e) {
 
 /// a / 1, and quotients and remainders of 0 <= a < b.
 ExprRef Rules::small_quotient(const ExprRef& expr, const Binary& e) {
-  if (small_literal(e.b) == 1) return e.op == BinaryOp::mod ? int_expr(expr->type, 0, expr->loc) : e.a;
+  if (small_literal(e.b) == 1 && e.op != BinaryOp::mod) return e.a;
   if (e.op == BinaryOp::ceil_div || range(e.b).hi <= 0 || !harmless(expr)) return nullptr;
   if (compare(BinaryOp::ge, e.a, 0) != Truth::always || compare(BinaryOp::lt, e.a, e.b) != Truth::always) {
     return nullptr;
@@ -71,6 +71,8 @@ ExprRef Rules::split_quotient(const ExprRef& expr, const Binary& e) {
   r.constant = ((form.constant % *d) + *d) % *d;
   q.constant = (form.constant - r.constant) / *d;
   if (q.terms.empty() && q.constant == 0) return nullptr;
+  bool q_harmless = std::all_of(q.terms.begin(), q.terms.end(), [&](auto& t) { return harmless(t.atom); });
+  if (e.op == BinaryOp::mod && !q_harmless) return nullptr;
   ExprRef rest = to_expr(r, e.a->loc);
   if (r.terms.empty() && r.constant == 0) return e.op == BinaryOp::mod ? rest : to_expr(q, expr->loc);
   if (!linear_form(rest, solver_.ranges()).exact || compare(BinaryOp::ge, rest, 0) != Truth::always) return nullptr;
@@ -82,9 +84,7 @@ ExprRef Rules::split_quotient(const ExprRef& expr, const Binary& e) {
   }
   // Truncation is flooring here.
   if (compare(BinaryOp::ge, e.a, 0) != Truth::always) return nullptr;
-  bool drops_harmless = std::all_of(q.terms.begin(), q.terms.end(), [&](auto& t) { return harmless(t.atom); });
   if (e.op == BinaryOp::div) return small && harmless(rest) ? to_expr(q, expr->loc) : nullptr;
-  if (!drops_harmless) return nullptr;
   return small ? rest : binary_expr(BinaryOp::mod, rest, e.b, expr->loc);
 }
 

@@ -112,6 +112,11 @@ Truth Solver::decide_set(const IslSet& set) {
   return Truth::unknown;
 }
 
+bool Solver::impossible(const IslSet& set) {
+  IslSet all = points();
+  return all && set && isl_set_is_disjoint(all.get(), set.get()) == isl_bool_true;
+}
+
 Truth Solver::decide(const ExprRef& cond) {
   if (ranges_.of(cond).range.lo == 1) return Truth::always;
   points();

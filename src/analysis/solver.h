@@ -26,6 +26,8 @@ class Solver {
   IslSet condition_points();
   isl_ctx* context() const { return ctx_.get(); }
   Truth decide_set(const IslSet& set);
+  /// Whether the set is known to hold nowhere in the domain.
+  bool impossible(const IslSet& set);
   Bounds bounds_of(const IslPwAff& value);
   /// Whether, whatever the dims and scalars, if `given` holds somewhere in the domain at all then `bad` holds there
   /// too, at least once. Never true for inexact domains.

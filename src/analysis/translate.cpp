@@ -132,6 +132,42 @@ IslPwAff Translator::value(const ExprRef& expr) {
   return result;
 }
 
+namespace {
+
+bool is_sum(const ExprRef& expr) {
+  const auto* e = std::get_if<Binary>(&expr->node);
+  return expr->type == DType::i64 && e != nullptr && (e->op == BinaryOp::add || e->op == BinaryOp::sub);
+}
+
+/// Values of a sum over the integers.
+Interval sum_interval(const ExprRef& expr, Ranges& ranges, int levels) {
+  Ranges::Entry entry = ranges.of(expr);
+  if (!entry.opaque || !is_sum(expr) || levels == 0) return entry.range;
+  const auto& e = std::get<Binary>(expr->node);
+  Interval a = sum_interval(e.a, ranges, levels - 1), b = sum_interval(e.b, ranges, levels - 1);
+  return *apply(e.op, a, b, expr->type);
+}
+
+constexpr int max_summands = 16;
+/// Extents are far below 2^62. A sum beyond 64 bits by less than that wraps to a negative number or to one above 2^62.
+constexpr Interval harmless_sums{-(Wide(1) << 63) - (Wide(1) << 62), (Wide(1) << 63) + (Wide(1) << 62)};
+
+}  // namespace
+
+std::pair<IslPwAff, IslPwAff> Translator::index(const Range& range) {
+  IslPwAff extent = range.extent ? value(range.extent) : constant(1);
+  bool small = !range.extent || ranges_.of(range.extent).range.hi < (Wide(1) << 61);
+  bool wraps_outside = small && sum_interval(range.begin, ranges_, max_summands).within(harmless_sums);
+  return {wraps_outside ? index_sum(range.begin) : value(range.begin), std::move(extent)};
+}
+
+IslPwAff Translator::index_sum(const ExprRef& expr) {
+  if (!ranges_.of(expr).opaque || !is_sum(expr)) return value(expr);
+  const auto& e = std::get<Binary>(expr->node);
+  IslPwAff a = index_sum(e.a), b = index_sum(e.b);
+  return IslPwAff(e.op == BinaryOp::add ? isl_pw_aff_add(a.take(), b.take()) : isl_pw_aff_sub(a.take(), b.take()));
+}
+
 IslPwAff Translator::build(const ExprRef& expr) {
   return std::visit(Overload{[&](const IntLit&) { return constant(*literal_value(*expr)); },
                              [&](const VarRef& e) {

@@ -24,6 +24,9 @@ class Translator {
 
   /// The value of an integer or bool expression; null after an isl failure.
   IslPwAff value(const ir::ExprRef& expr);
+  /// Begin and extent (1 where it is null) of indices into a buffer, for questions about elements inside it only: a sum
+  /// that wraps is taken for the integer that it is not, as either lies outside every buffer.
+  std::pair<IslPwAff, IslPwAff> index(const ir::Range& range);
   /// Where a boolean expression holds; null after an isl failure.
   IslSet holds(const ir::ExprRef& cond);
 
@@ -48,6 +51,7 @@ class Translator {
 
  private:
   IslPwAff build(const ir::ExprRef& expr);
+  IslPwAff index_sum(const ir::ExprRef& expr);
   IslPwAff build_unary(const ir::ExprRef& expr, const ir::Unary& e);
   IslPwAff build_binary(const ir::ExprRef& expr, const ir::Binary& e);
   IslPwAff build_product(const ir::Binary& e);

@@ -84,8 +84,10 @@ Value evaluate(const ExprRef& expr, const State& state) {
                              [&](const Load& e) -> Value {
                                Value index = evaluate(e.index[0], state);
                                const auto& array = state.contents.at(e.buffer.get());
-                               if (!index || *index < 0 || *index >= static_cast<std::int64_t>(array.size()))
-                                 return std::nullopt;
+                               if (!index) return std::nullopt;
+                               if (*index < 0 || *index >= static_cast<std::int64_t>(array.size())) {
+                                 return state.zero_outside ? Value(0) : std::nullopt;
+                               }
                                return array[static_cast<std::size_t>(*index)];
                              },
                              [&](const Unary& e) -> Value {

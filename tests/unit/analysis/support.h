@@ -10,6 +10,7 @@
 #include "analysis/access.h"
 #include "analysis/affine.h"
 #include "analysis/expr_util.h"
+#include "ir/visit.h"
 
 namespace plait::analysis::test {
 
@@ -97,6 +98,7 @@ using Value = std::optional<std::int64_t>;
 struct State {
   std::map<const VarDecl*, std::int64_t> vars;
   std::map<const BufferDecl*, std::vector<std::int64_t>> contents;  ///< 1-D
+  bool zero_outside = false;                                        ///< loads outside a buffer give 0 and are no errors
 };
 Value evaluate(const ExprRef& expr, const State& state);
 
