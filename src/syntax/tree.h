@@ -214,7 +214,9 @@ struct File {
 
 /// Parses a whole text; on error all that was found, at least one diagnostic. Any bytes are safe to give.
 Result<File> parse(const SourceRef& source);
-/// The canonical text: comments kept, `format(parse(format(f))) == format(f)`.
+/// The canonical text: `format(parse(format(f))) == format(f)`. Comments are kept, those inside the brackets of a
+/// statement before it; blank lines are kept as one; statements and headers wider than 100 columns are broken where
+/// brackets allow it.
 std::string format(const File& file);
 
 }  // namespace plait::syntax

@@ -121,6 +121,18 @@ TEST(Hostile, RandomExpressionsKeepTheirMeaning) {
   }
 }
 
+/// The formatter adds parentheses around bit operators; the text must still be within the limits of nesting.
+TEST(Hostile, DeepestExpressionsCanBeFormatted) {
+  std::string open, close;
+  for (int i = 0; i < 39; ++i) {
+    open += "-(not (a | b & c << ";
+    close += "))";
+  }
+  std::string once = expr(open + "a" + close);
+  EXPECT_EQ(expr(once), once);
+  EXPECT_EQ(structure(expr_tree(once)), structure(expr_tree(open + "a" + close)));
+}
+
 TEST(Hostile, LongInputsTakeLinearTime) {
   constexpr std::size_t kSize = 50000;
   auto repeated = [](const std::string& piece) {
