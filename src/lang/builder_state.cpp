@@ -58,7 +58,8 @@ Loc BuilderState::begin(const std::source_location& at) {
     late.error(Rule::builder_use, here, "the kernel is built already", "make every call before build()");
     throw_error(late);
   }
-  for (Diagnostic found : std::exchange(pending_, {}).list()) {
+  const Diagnostics pending = std::exchange(pending_, {});
+  for (Diagnostic found : pending.list()) {
     if (!found.loc.known()) found.loc = here;
     diags.add(std::move(found));
   }
