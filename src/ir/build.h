@@ -25,8 +25,8 @@ ExprRef make_load(Buffer buffer, std::vector<ExprRef> index, Loc loc, Diagnostic
 /// The value as stored into an element of `type`: exact conversions and float-to-float rounding are implicit; others
 /// need a cast.
 ExprRef convert_for_store(DType type, ExprRef value, Loc loc, Diagnostics& diags);
-/// Gives a weak literal its default type; other expressions are returned as they are.
-ExprRef settle(ExprRef e);
+/// Gives a weak literal its default type, reporting a float beyond f32; other expressions are returned as they are.
+ExprRef settle(const ExprRef& e, const Loc& loc, Diagnostics& diags);
 
 /// Value of an integer or bool literal.
 std::optional<std::int64_t> as_int(const ExprRef& e);

@@ -133,13 +133,7 @@ ExprRef widen(DType type, const ExprRef& e, const Loc& loc, Diagnostics& diags) 
 }
 
 ExprRef settle(const ExprRef& e, const Loc& loc, Diagnostics& diags) {
-  return e->weak ? adopt(e->type, e, loc, diags) : e;
-}
-
-ExprRef settle(ExprRef e) {
-  if (e == nullptr || !e->weak) return e;
-  if (const auto* literal = std::get_if<FloatLit>(&e->node)) return typed_literal(e->type, literal->value, e->loc);
-  return make_expr(e->type, e->loc, e->node);
+  return e != nullptr && e->weak ? adopt(e->type, e, loc, diags) : e;
 }
 
 bool unify(std::span<ExprRef> operands, std::string_view what, const Loc& loc, Diagnostics& diags) {

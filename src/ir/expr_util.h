@@ -19,8 +19,6 @@ ExprRef float_of(DType type, double value, Loc loc, bool weak = false);
 ExprRef adopt(DType type, const ExprRef& literal, const Loc& loc, Diagnostics& diags);
 /// `e`, a weak literal or of a type that `type` holds, as `type`.
 ExprRef widen(DType type, const ExprRef& e, const Loc& loc, Diagnostics& diags);
-/// Gives a weak literal its default type, reporting a float beyond f32.
-ExprRef settle(const ExprRef& e, const Loc& loc, Diagnostics& diags);
 /// Brings operands to their common type; `what` names the operator. Weak literals alone stay weak, of one kind. False
 /// after a report.
 bool unify(std::span<ExprRef> operands, std::string_view what, const Loc& loc, Diagnostics& diags);

@@ -189,8 +189,8 @@ StmtRef make_store(const ir::Buffer& buffer, const std::vector<ExprRef>& index, 
 StmtRef make_print(const std::string& format, const std::vector<ExprRef>& args, Loc loc, Diagnostics& diags) {
   ir::Print print{format, {}};
   for (const ExprRef& arg : args) {
-    if (arg == nullptr) return nullptr;
-    print.args.push_back(ir::settle(arg));
+    print.args.push_back(ir::settle(arg, loc, diags));
+    if (print.args.back() == nullptr) return nullptr;
   }
   if (std::size_t count = placeholders(format); count != args.size()) {
     diags.error(Rule::print_format, loc, fmt::format("the text has {} `{{}}` for {} arguments", count, args.size()));

@@ -14,11 +14,12 @@ TEST_F(BuildExpr, LiteralsAreWeakUntilAsked) {
   EXPECT_TRUE(int_literal(3)->weak);
   EXPECT_EQ(int_literal(3)->type, DType::i64);
   EXPECT_EQ(float_literal(0.5)->type, DType::f32);
-  EXPECT_FALSE(settle(int_literal(3))->weak);
-  EXPECT_EQ(std::get<FloatLit>(settle(float_literal(0.1))->node).value, static_cast<double>(0.1F));
+  EXPECT_FALSE(settle(int_literal(3), {}, diags)->weak);
+  EXPECT_EQ(std::get<FloatLit>(settle(float_literal(0.1), {}, diags)->node).value, static_cast<double>(0.1F));
   ExprRef typed = ref("x");
-  EXPECT_EQ(settle(typed), typed);
-  EXPECT_EQ(settle(nullptr), nullptr);
+  EXPECT_EQ(settle(typed, {}, diags), typed);
+  EXPECT_EQ(settle(nullptr, {}, diags), nullptr);
+  EXPECT_THAT(refused(settle(float_literal(1e300), {}, diags)), HasSubstr("the literal 1e300 has no value in f32"));
   EXPECT_EQ(as_int(bool_literal(true)), 1);
   EXPECT_EQ(as_int(float_literal(1)), std::nullopt);
   EXPECT_EQ(as_int(nullptr), std::nullopt);
