@@ -145,22 +145,19 @@ void Elaborator::alloc(const syntax::Alloc& source, const Loc& loc) {
 }
 
 bool Elaborator::alloc_clauses(const syntax::Alloc& source, AllocInput& in) {
-  bool layout = false, pad = false, ok = true;
+  bool ok = true;
   for (const syntax::Clause& clause : source.clauses) {
-    bool& seen = clause.keyword == "layout" ? layout : pad;
-    if (clause.keyword == "strides" || std::exchange(seen, true)) {
-      diags_->error(Rule::alloc_clause, clause.loc,
-                    clause.keyword == "strides"
-                        ? fmt::format("`{}` is an on-chip buffer and has no strides clause", source.name)
-                        : fmt::format("`{}` has two {} clauses", source.name, clause.keyword),
-                    clause.keyword == "strides" ? "write layout strided(...)" : "remove one of the two");
-      ok = false;
-    } else if (clause.keyword == "layout") {
+    if (clause.keyword == "layout") {
       ok = layout_clause(clause.value, in.layout) && ok;
-    } else {
+    } else if (clause.keyword == "pad") {
       auto n = constant_int(clause.value, "pad");
       in.pad = n.value_or(0);
       ok = ok && n.has_value();
+    } else {
+      diags_->error(Rule::alloc_clause, clause.loc,
+                    fmt::format("`{}` is an on-chip buffer and has no {} clause", source.name, clause.keyword),
+                    "write layout strided(...)");
+      ok = false;
     }
   }
   return ok;
