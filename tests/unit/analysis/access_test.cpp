@@ -1,3 +1,5 @@
+#include <set>
+
 #include "trace.h"
 
 namespace plait::analysis::test {
@@ -102,6 +104,32 @@ TEST_F(Accesses, RegionsWhoseSumsWrap) {
   EXPECT_EQ(facts({guarded(both(E(s) >= -100, E(s) < -92), {store(L, {far}, 1)})}), "+");
 }
 
+class AccessesRandom : public testing::TestWithParam<Generator::Shape> {};
+
+TEST_P(AccessesRandom, AgreeWithATrace) {
+  for (std::uint64_t seed = 1; seed <= seeds(100); ++seed) {
+    RandomLoop r = random_loop(seed, GetParam(), true);
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text(r)));
+    std::map<std::pair<const Stmt*, const Expr*>, std::set<bool>> outside;
+    State state = random_contents(seed, r.buffers);
+    bool finished = Tracer(state, [&](const Event& e) { outside[{e.stmt, e.load}].insert(e.outside); }).run(r.loop);
+    Kernel kernel;
+    kernel.body = {stmt(r.loop)};
+    for (const AccessFact& f : check_accesses(kernel)) {
+      const std::set<bool>& seen = outside[{f.stmt.get(), f.load}];
+      std::string what = print(*f.stmt) + (f.load ? print(*f.load) : "");
+      EXPECT_FALSE(f.in_bounds == Truth::always && seen.contains(true)) << what;
+      EXPECT_FALSE(f.in_bounds == Truth::never && seen.contains(false)) << what;
+      EXPECT_FALSE(finished && f.refuted && !seen.contains(true)) << what;
+      if (GetParam() == Generator::any) continue;
+      EXPECT_EQ(f.in_bounds == Truth::always, !seen.contains(true)) << what;
+      EXPECT_EQ(f.refuted, seen.contains(true)) << what;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Shapes, AccessesRandom,
+                         testing::Values(Generator::affine, Generator::quasi_affine, Generator::any));
+
 class Conflicts : public testing::Test {
  protected:
   Truth of(std::vector<LoopAxis> axes, Body body) {
@@ -148,14 +176,14 @@ TEST_F(Conflicts, LetsAndInnerLoopsBelongToAnIteration) {
 class ConflictsRandom : public testing::TestWithParam<Generator::Shape> {};
 
 TEST_P(ConflictsRandom, AgreeWithATrace) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(100); ++seed) {
     RandomLoop r = random_loop(seed, GetParam(), true);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text(r)));
     std::map<std::pair<const BufferDecl*, std::int64_t>, std::vector<Event>> touches;
     State state = random_contents(seed, r.buffers);
     bool conflict = false;
     Tracer(state, [&](const Event& e) {
-      if (e.buffer->name == "P") return;
+      if (e.buffer->name == "P" || e.outside) return;
       for (const Event& other : touches[{e.buffer, e.element}]) {
         bool harmless = (!e.write && !other.write) || (e.atomic && other.atomic);
         conflict = conflict || (e.iteration != other.iteration && !harmless);

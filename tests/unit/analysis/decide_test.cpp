@@ -135,7 +135,7 @@ class DecideRandom : public testing::TestWithParam<Generator::Shape> {};
 
 TEST_P(DecideRandom, AgreesWithEnumeration) {
   int decided = 0, decidable = 0;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(400); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     RandomDomain r = random_domain(seed * 10, GetParam());
     Generator g(seed, r.vars);
@@ -165,6 +165,38 @@ TEST_P(DecideRandom, AgreesWithEnumeration) {
   EXPECT_TRUE(GetParam() == Generator::any || decided == decidable);
   RecordProperty("decided", decided);
   RecordProperty("decidable", decidable);
+}
+
+TEST_P(DecideRandom, OverlapAgreesWithEnumeration) {
+  Buffer a = make_buffer("A", {E(8), E(6)});
+  for (std::uint64_t seed = 1; seed <= seeds(150); ++seed) {
+    RandomDomain r = random_domain(seed * 10, GetParam());
+    Generator g(seed, r.vars);
+    auto random_region = [&] {
+      auto range = [&] { return std::pair{g.integer(GetParam(), 1), g.chance(70) ? E(g.number(1, 4)) : E(r.vars[0])}; };
+      return region(a, {range(), range()});
+    };
+    Region x = random_region(), y = random_region();
+    bool some = false, all = true;
+    for_each_point(r.domain, {}, {0, 1, 2, 3, 4}, [&](const State& state) {
+      bool shared = true;
+      for (std::size_t d = 0; d < 2; ++d) {
+        std::int64_t low = 0, high = d == 0 ? 8 : 6;
+        for (const Region* q : {&x, &y}) {
+          Value begin = evaluate(q->ranges[d].begin, state), extent = evaluate(q->ranges[d].extent, state);
+          if (!begin || !extent) return;
+          low = std::max(low, *begin);
+          high = std::min(high, *begin + *extent);
+        }
+        shared = shared && low < high;
+      }
+      (shared ? some : all) = shared;
+    });
+    Truth truth = overlap(x, y, r.domain);
+    EXPECT_FALSE(truth == Truth::never && some) << "seed " << seed;
+    EXPECT_FALSE(truth == Truth::always && !all) << "seed " << seed;
+    EXPECT_TRUE(GetParam() == Generator::any || truth != Truth::unknown || (some && !all)) << "seed " << seed;
+  }
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, DecideRandom,
                          testing::Values(Generator::affine, Generator::quasi_affine, Generator::any));

@@ -110,7 +110,7 @@ TEST_P(SimplifyRandom, KeepsValuesAndErrors) {
   State initial;
   initial.contents[array.get()] = {3, -1, 7, 0, 2};
   int shorter = 0;
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(500); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     RandomDomain r = random_domain(seed * 10, GetParam());
     Generator g(seed, r.vars, {array});
@@ -132,7 +132,7 @@ TEST_P(SimplifyRandom, KeepsValuesAndErrors) {
 /// All of i8, where everything wraps.
 TEST(SimplifyNarrow, KeepsWrappedValues) {
   Var x = make_var("x", VarKind::scalar, DType::i8), y = make_var("y", VarKind::scalar, DType::i8);
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(300); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Domain domain;
     domain.vars = {{x, {}, {}, {}}, {y, {}, {}, {}}};

@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include <cstdlib>
+
 #include "support/result.h"
 
 namespace plait::analysis::test {
@@ -230,6 +232,11 @@ RandomDomain random_domain(std::uint64_t seed, Generator::Shape shape) {
   Generator g(seed, result.vars);
   if (g.chance(40)) result.domain.conditions.push_back(g.boolean(shape, 2).ref);
   return result;
+}
+
+std::uint64_t seeds(std::uint64_t count) {
+  const char* soak = std::getenv("PLAIT_SOAK");
+  return soak != nullptr ? count * std::strtoull(soak, nullptr, 10) : count;
 }
 
 std::string text(const ExprRef& expr) { return print(*expr); }

@@ -135,6 +135,9 @@ struct RandomDomain {
 };
 RandomDomain random_domain(std::uint64_t seed, Generator::Shape shape);
 
+/// Seeds 1 to `count`; the environment variable PLAIT_SOAK multiplies the count.
+std::uint64_t seeds(std::uint64_t count);
+
 std::string text(const ExprRef& expr);
 std::string text(const Domain& domain);
 

@@ -9,10 +9,12 @@ namespace {
 struct ProgramError {};
 }  // namespace
 
-void Tracer::run(const For& node) {
+bool Tracer::run(const For& node) {
   try {
     loop(node, 0, true);
+    return true;
   } catch (const ProgramError&) {
+    return false;
   }
 }
 
@@ -48,11 +50,31 @@ std::int64_t& Tracer::at(const Buffer& buffer, std::int64_t element) {
   return state_.contents.at(buffer.get())[static_cast<std::size_t>(element)];
 }
 
-void Tracer::touch(const Buffer& buffer, std::int64_t element, bool write, bool atomic) {
+void Tracer::touch(const Buffer& buffer, std::int64_t element, Event event) {
   auto size = static_cast<std::int64_t>(state_.contents.at(buffer.get()).size());
-  if (element < 0 || element >= size) return;
-  tell_({statement_, iteration_, buffer.get(), instances_[buffer.get()], element, write, atomic});
+  event.statement = statement_;
+  event.iteration = iteration_;
+  event.buffer = buffer.get();
+  event.instance = instances_[buffer.get()];
+  event.element = element;
+  event.stmt = stmt_;
+  event.outside = element < 0 || element >= size;
+  tell_(event);
 }
+
+namespace {
+Event reading(const Expr* load = nullptr) {
+  Event event;
+  event.load = load;
+  return event;
+}
+Event writing(bool atomic = false) {
+  Event event;
+  event.write = true;
+  event.atomic = atomic;
+  return event;
+}
+}  // namespace
 
 void Tracer::reads(const ExprRef& expr) {
   if (const auto* e = std::get_if<Select>(&expr->node)) {
@@ -66,7 +88,8 @@ void Tracer::reads(const ExprRef& expr) {
     return;
   }
   for (const ExprRef& operand : operands(*expr)) reads(operand);
-  if (const auto* load = std::get_if<Load>(&expr->node)) touch(load->buffer, value(load->index[0]), false);
+  if (const auto* load = std::get_if<Load>(&expr->node))
+    touch(load->buffer, value(load->index[0]), reading(expr.get()));
 }
 
 std::vector<std::int64_t> Tracer::elements(const Region& region) {
@@ -90,19 +113,20 @@ void Tracer::tile(const TileOp& node) {
   std::int64_t sum = 0;
   auto from = has_source ? elements(node.operands[0]) : std::vector<std::int64_t>{}, to = elements(target);
   for (std::int64_t e : from) {
-    touch(node.operands[0].buffer, e, false);
+    touch(node.operands[0].buffer, e, reading());
     sum += at(node.operands[0].buffer, e);
   }
   for (std::int64_t e : to) {
-    if (updates) touch(target.buffer, e, false);
+    if (updates) touch(target.buffer, e, reading());
   }
   for (std::int64_t e : to) {
-    touch(target.buffer, e, true);
+    touch(target.buffer, e, writing());
     at(target.buffer, e) = (sum + e) % 5;
   }
 }
 
 void Tracer::statement(const Stmt& stmt) {
+  const Stmt* outer = std::exchange(stmt_, &stmt);
   std::visit(Overload{[&](const For& s) {
                         for (const LoopAxis& axis : s.axes) {
                           reads(axis.begin);
@@ -127,17 +151,18 @@ void Tracer::statement(const Stmt& stmt) {
                         reads(s.value);
                         std::int64_t element = value(s.index[0]), stored = value(s.value);
                         auto size = static_cast<std::int64_t>(state_.contents.at(s.buffer.get()).size());
+                        touch(s.buffer, element, writing());
                         if (element < 0 || element >= size) return;
-                        touch(s.buffer, element, true);
                         at(s.buffer, element) = stored % 7;
                       },
                       [&](const AtomicElement& s) {
                         for (const ExprRef& e : s.index) reads(e);
                         reads(s.value);
-                        touch(s.buffer, value(s.index[0]), true, true);
+                        touch(s.buffer, value(s.index[0]), writing(true));
                       },
                       [&](const TileOp& s) { tile(s); }, [](const auto&) {}},
              stmt.node);
+  stmt_ = outer;
 }
 
 State random_contents(std::uint64_t seed, const std::vector<Buffer>& buffers) {

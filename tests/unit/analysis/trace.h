@@ -12,6 +12,9 @@ struct Event {
   std::int64_t instance = 0;  ///< counts the allocations of the buffer
   std::int64_t element = 0;
   bool write = false, atomic = false;
+  const Stmt* stmt = nullptr;
+  const Expr* load = nullptr;  ///< for reads of elements
+  bool outside = false;        ///< the element lies outside its buffer
 };
 
 /// Runs a loop over 1-D integer buffers serially, with real values, and tells every touch of an element that lies
@@ -19,7 +22,8 @@ struct Event {
 class Tracer {
  public:
   Tracer(State& state, std::function<void(const Event&)> tell) : state_(state), tell_(std::move(tell)) {}
-  void run(const For& loop);
+  /// False when a division by zero ended it.
+  bool run(const For& loop);
 
  private:
   void body(const Body& body);
@@ -29,13 +33,14 @@ class Tracer {
   void reads(const ExprRef& expr);
   std::int64_t value(const ExprRef& expr);
   std::vector<std::int64_t> elements(const Region& region);
-  void touch(const Buffer& buffer, std::int64_t element, bool write, bool atomic = false);
+  void touch(const Buffer& buffer, std::int64_t element, Event event);
   std::int64_t& at(const Buffer& buffer, std::int64_t element);
 
   State& state_;
   std::function<void(const Event&)> tell_;
   std::map<const BufferDecl*, std::int64_t> instances_;
   std::size_t statement_ = 0;
+  const Stmt* stmt_ = nullptr;
   std::int64_t iteration_ = -1;
   int depth_ = 0;
 };
