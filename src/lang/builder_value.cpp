@@ -71,8 +71,8 @@ Value BuilderState::combine(const std::vector<const Value*>& operands, const Mak
   int depth = 0;
   bool whole = true, mixed = false;
   for (const Value* operand : operands) {
-    mixed = mixed || (state != nullptr && operand->state_ != nullptr && state != operand->state_);
-    if (operand->state_ != nullptr) state = operand->state_;
+    if (state == nullptr) state = operand->state_;
+    mixed = mixed || (operand->state_ != nullptr && operand->state_ != state);
     exprs.push_back(operand->expr_);
     whole = whole && operand->expr_ != nullptr;
     nodes += operand->nodes_;
@@ -80,7 +80,13 @@ Value BuilderState::combine(const std::vector<const Value*>& operands, const Mak
   }
   Diagnostics found;
   ++depth;
-  if (mixed) found.error(Rule::builder_use, {}, "an expression joins values of two builders");
+  if (mixed) {
+    found.error(Rule::builder_use, {}, "an expression joins values of two builders");
+    // Each of them then refuses to build.
+    for (const Value* operand : operands) {
+      if (operand->state_ != nullptr && operand->state_ != state) report(operand->state_, found);
+    }
+  }
   if (nodes > kMaxNodes || depth > kMaxDepth) {
     found.error(Rule::expansion_limit, {}, fmt::format("an expression grows to {} nodes, {} deep", nodes, depth),
                 "fix parts of it with let");
