@@ -31,6 +31,33 @@ Kernel matmul_relu(int block_M = 128, int block_N = 128, int block_K = 64) {
   return b.build();
 }
 
+/// The same as docs/design.md shows it: nothing has a name but what C++ cannot know.
+Kernel plain_matmul_relu(int block_M = 128, int block_N = 128, int block_K = 64) {
+  KernelBuilder b("matmul_relu");
+  auto [M, N, K] = b.dims("M", "N", "K");
+  auto A = b.input("A", f16, {M, K}), B = b.input("B", f16, {K, N});
+  auto C = b.output("C", f16, {M, N});
+  auto [bx, by] = b.grid(ceildiv(N, block_N), ceildiv(M, block_M));
+  auto As = b.shared(f16, {block_M, block_K}), Bs = b.shared(f16, {block_K, block_N});
+  auto Cl = b.fragment(f32, {block_M, block_N});
+  b.clear(Cl);
+  b.pipelined(ceildiv(K, block_K), {.stages = 3}, [&](Var k) {
+    b.copy(A(by * block_M, k * block_K), As);
+    b.copy(B(k * block_K, bx * block_N), Bs);
+    b.gemm(As, Bs, Cl);
+  });
+  b.parallel({block_M, block_N}, [&](Var i, Var j) { Cl(i, j) = max(Cl(i, j), 0); });
+  b.copy(Cl, C(by * block_M, bx * block_N));
+  return b.build();
+}
+
+TEST(Builder, NamesWhatHasNone) {
+  Kernel built = plain_matmul_relu();
+  EXPECT_THAT(built.text(), HasSubstr("shared_buffer_1 = shared f16[64, 128]"));
+  EXPECT_THAT(built.text(), HasSubstr("for i in pipelined(ceildiv(K, 64), stages=3):"));
+  test::expect_round_trip(*built.ir());
+}
+
 TEST(Builder, MatmulEqualsTheTextForm) {
   auto text = test::load(R"(
 kernel matmul_relu(A: in f16[M, K], B: in f16[K, N], C: out f16[M, N];
