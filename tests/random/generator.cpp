@@ -165,9 +165,10 @@ void Generator::load_tile() {
 /// Rows of D in any order, some of them missing.
 void Generator::load_rows() {
   const std::string rows = fresh("r");
-  line(fmt::format("{} = shared {}[{}]", rows, rng_.pick({"i32", "i64"}), rows_));
+  const char* type = rng_.pick({"i32", "i64"});
+  line(fmt::format("{} = shared {}[{}]", rows, type, rows_));
   nested(fmt::format("for i in parallel({}):", rows_),
-         [&] { line(fmt::format("{}[i] = ({} + i * 5) % 9 - 2", rows, rng_.between(0, 8))); });
+         [&] { line(fmt::format("{}[i] = {}(({} + i * 5) % 9 - 2)", rows, type, rng_.between(0, 8))); });
   const Tile& tile = new_tile(out_type_, {rows_, columns_});
   const std::string column = begin(column_block_, columns_);
   line(fmt::format("copy(D[{}, {}], {}, rows={})", rng_.between(0, 2), column, tile.name, rows));
@@ -211,7 +212,7 @@ void Generator::elementwise() {
   if (fresh_tile) tiles_.push_back(target);
 }
 
-Tile Generator::small_copy(const Tile& source) {
+Tile Generator::small_copy(Tile source) {
   const Tile tile = new_tile(source.type, source.shape);
   indices_.clear();
   for (std::size_t d = 0; d < tile.shape.size(); ++d) indices_.emplace_back(d == 0 ? "i" : "j", tile.shape[d]);
@@ -266,6 +267,8 @@ void Generator::product() {
   const std::string k = fresh("k");
   nested(fmt::format("for {} in pipelined(ceildiv(K, {}), stages={}):", k, inner_, rng_.between(0, 4)),
          [&] { body(k); });
+  // Without iterations they are not written.
+  tiles_.erase(tiles_.end() - 3, tiles_.end() - 1);
 }
 
 void Generator::loop() {

@@ -68,7 +68,7 @@ class Generator {
   Tile& new_tile(const std::string& type, std::vector<int> shape);
   Tile* any_tile(std::size_t rank, const std::string& type = {});
   /// A tile whose elements are small whole numbers, copied from `source`.
-  Tile small_copy(const Tile& source);
+  Tile small_copy(Tile source);
   std::string begin(const std::string& block, int tile);
   void line(const std::string& text);
   std::string fresh(const std::string& prefix) { return prefix + std::to_string(++names_); }
