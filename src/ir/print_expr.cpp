@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "ir/evaluate.h"
 #include "ir/numeric.h"
 #include "ir/visit.h"
 
@@ -222,7 +223,9 @@ bool is_int(const ExprRef& e, std::int64_t value) {
 std::string end_text(const Range& range) {
   const auto* begin = std::get_if<IntLit>(&range.begin->node);
   const auto* extent = std::get_if<IntLit>(&range.extent->node);
-  if (begin != nullptr && extent != nullptr) return std::to_string(begin->value + extent->value);
+  if (begin != nullptr && extent != nullptr) {
+    return std::to_string(*evaluate_int(BinaryOp::add, DType::i64, begin->value, extent->value));
+  }
   if (begin != nullptr && begin->value == 0) return expr_text(range.extent);
   return print(Expr{DType::i64, {}, Binary{BinaryOp::add, range.begin, range.extent}});
 }

@@ -133,6 +133,8 @@ TEST_F(PrintExpr, RegionsStandInFull) {
   EXPECT_EQ(shown(s, {{b, i64(1)}, {i64(0), i64(8)}}), "S[b, :]");
   EXPECT_EQ(shown(s, {{b, i64(1)}, {c, i64(1)}}), "S[b : b + 1, c : c + 1]");
   EXPECT_EQ(shown(s, {{add(mul(b, i64(4)), i64(2)), i64(4)}, {i64(0), i64(8)}}), "S[b * 4 + 2 : b * 4 + 2 + 4, :]");
+  EXPECT_EQ(shown(s, {{i64(std::numeric_limits<std::int64_t>::max()), i64(4)}, {i64(0), i64(8)}}),
+            "S[9223372036854775807 : -9223372036854775805, :]");
   EXPECT_EQ(shown(g, {{b, c}, {i64(0), a}}), "G[b : b + c, :]");
   EXPECT_EQ(shown(g, {{i64(0), c}, {b, add(a, c)}}), "G[0:c, b : b + (a + c)]");
   EXPECT_EQ(shown(g, {{i64(2), c}, {i64(0), i64(1)}}), "G[2 : 2 + c, 0]");
