@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <filesystem>
 #include <set>
 
 #include "interp/interp.h"
+#include "interp/reproducer.h"
 #include "run_bench.h"
 #include "runtime/executor.h"
 #include "runtime/files.h"
@@ -149,6 +151,37 @@ void set_defaults(Report& report, const RunRequest& request) {
     report.set(key, std::optional<double>());
 }
 
+/// A name in the working folder that no file has yet.
+std::string unused_name(const std::string& stem) {
+  std::string name = stem + ".tile";
+  for (int i = 2; std::filesystem::exists(name); ++i) name = fmt::format("{}-{}.tile", stem, i);
+  return name;
+}
+
+/// Leaves one file that repeats the failure, and names it.
+void leave_reproducer(const Session& session, const RunRequest& request, const RunData& data, Outcome& outcome) {
+  interp::FailedRun failure;
+  failure.problem = outcome.diagnostics.render();
+  for (std::size_t i = 0; i < session.kernel.dims.size(); ++i) {
+    failure.dims[session.kernel.dims[i]->name] = data.bound.dims[i];
+  }
+  failure.seed = request.seed;
+  failure.options = {"--device", request.device, "--verify"};
+  auto add = [&](const char* flag, const std::string& text) {
+    failure.options.insert(failure.options.end(), {flag, text});
+  };
+  for (const auto& [name, text] : request.scalars) add("--scalar", name + "=" + text);
+  for (const auto& [name, path] : request.inputs) add("--input", name + "=" + path);
+  for (const auto& [name, type] : request.dtypes) add("--dtype", fmt::format("{}={}", name, ir::dtype_name(type)));
+  if (!request.checks) failure.options.emplace_back("--no-checks");
+  std::string path = unused_name("plait-reproducer-" + session.kernel_name);
+  Diagnostics written = interp::write_reproducer(session.kernel, failure, path);
+  outcome.diagnostics.append(written);
+  if (written.has_errors()) return;
+  outcome.remarks += fmt::format("reproducer: {}\n", path);
+  outcome.report.set("reproducer", path);
+}
+
 void run_kernel(const Session& session, const RunRequest& request, Outcome& outcome) {
   auto prepared = prepare_run(session.kernel, request);
   if (!prepared) return outcome.diagnostics.append(prepared.diagnostics());
@@ -166,7 +199,7 @@ void run_kernel(const Session& session, const RunRequest& request, Outcome& outc
     outcome.report.set("max_abs_err", v.max_abs_err);
     outcome.report.set("max_rel_err", v.max_rel_err);
     outcome.diagnostics.append(v.diagnostics);
-    if (v.diagnostics.has_errors()) return;
+    if (v.diagnostics.has_errors()) return leave_reproducer(session, request, data, outcome);
   }
   auto files = stage_outputs(request, data);
   if (!files) return outcome.diagnostics.append(files.diagnostics());

@@ -83,8 +83,9 @@ TEST(PoisonTest, ShowsWhatWasNotWritten) {
     }
     HostTensor t(type, {{1}, {1}});
     poison(t);
-    if (ir::is_float(type) && type != DType::e2m1)
+    if (ir::is_float(type) && type != DType::e2m1) {
       EXPECT_TRUE(std::isnan(to_doubles(t.view())[0])) << ir::dtype_name(type);
+    }
   }
 }
 

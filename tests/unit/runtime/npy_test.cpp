@@ -202,9 +202,9 @@ TEST_F(NpyTest, AnyTruncationIsRefused) {
 TEST_F(NpyTest, AnyChangedHeaderByteIsSafe) {
   std::string whole = npy(dict("<f4", "(2, 2)"), bytes_of<float>({1, 2, 3, 4}));
   for (std::size_t i = 0; i < whole.size() - 16; ++i) {
-    for (int value : {0, '9', '\'', '(', ',', 0xff}) {
+    for (char value : {'\0', '9', '\'', '(', ',', '\xff'}) {
       std::string changed = whole;
-      changed[i] = static_cast<char>(value);
+      changed[i] = value;
       (void)parse_npy_header(changed, "x.npy");
     }
   }
