@@ -171,27 +171,27 @@ PLAIT_API Value isinf(const Value& x);
 // ---- Buffers and tiles
 // -----------------------------------------------------------------------------------------------------
 
+/// `:` of the text form, the whole dimension: A(all, 3).
+struct All {};
+inline constexpr All all;
+
 /// What stands at one dimension between the parentheses of a buffer: a value, slice(a, b) or all.
 class Index {
  public:
   template <typename T>
     requires std::convertible_to<T, Value>
   Index(T&& at) : begin_(Value(std::forward<T>(at))) {}  // NOLINT(google-explicit-constructor)
+  Index(All) : range_(true) {}                           // NOLINT(google-explicit-constructor)
 
  private:
   friend class detail::BuilderState;
   friend Index slice(Value begin, Value end);
-  friend Index all_of_dimension();
-  Index(std::optional<Value> begin, std::optional<Value> end, bool range)
-      : begin_(std::move(begin)), end_(std::move(end)), range_(range) {}
+  Index(Value begin, Value end) : begin_(std::move(begin)), end_(std::move(end)), range_(true) {}
   std::optional<Value> begin_, end_;
   bool range_ = false;
 };
 /// `begin : end` of the text form.
-inline Index slice(Value begin, Value end) { return {std::move(begin), std::move(end), true}; }
-inline Index all_of_dimension() { return {std::nullopt, std::nullopt, true}; }
-/// `:` of the text form, the whole dimension.
-inline const Index all = all_of_dimension();
+inline Index slice(Value begin, Value end) { return {std::move(begin), std::move(end)}; }
 
 /// An element or a tile of a buffer: A(i, j). As a value it reads the element, assignment stores it, in tile operations
 /// it is the tile that starts there.

@@ -212,7 +212,7 @@ ir::Body BuilderState::block(const std::function<void()>& body) {
       state.blocks_.pop_back();
     }
   };
-  constexpr std::size_t kMaxBlocks = 90;
+  constexpr std::size_t kMaxBlocks = 99;
   if (blocks_.size() > kMaxBlocks) {
     diags.error(Rule::expansion_limit, kernel.loc, fmt::format("blocks nest deeper than {} levels", kMaxBlocks));
     return {};

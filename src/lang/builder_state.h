@@ -44,7 +44,7 @@ class BuilderState : public std::enable_shared_from_this<BuilderState> {
   void emit(ir::StmtNode node, const Loc& loc) { emit(ir::make_stmt(std::move(node), loc)); }
   void store(const Ref& target, std::optional<ir::BinaryOp> op, const Value& value);
   void atomic(ir::OpKind kind, const Tile& dst, const Source& src, const std::source_location& at);
-  /// Statements made by `body` in a block of their own, which also holds the names defined by `define`.
+  /// The statements that `body` makes, in a block of their own; what they define ends with it.
   ir::Body block(const std::function<void()>& body);
 
   // ---- Names

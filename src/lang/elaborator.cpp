@@ -10,7 +10,10 @@ namespace plait::lang {
 namespace {
 
 constexpr std::int64_t kMaxNodes = 1'000'000;
-constexpr int kMaxDepth = 300;
+/// Nested statements, expressions and calls together: what plait's own recursion bears.
+constexpr int kMaxDepth = 600;
+/// As deep as the parser goes, so that a printed kernel can be read.
+constexpr int kMaxExprDepth = 200;
 constexpr std::size_t kMaxErrors = 50;
 
 std::string signature_text(const Signature& signature) {
@@ -106,16 +109,18 @@ bool Elaborator::spend(std::int64_t n, const Loc& loc) {
   if (outer_errors_ + diags_->list().size() >= kMaxErrors) stopped_ = true;
   spent_ += n;
   if (spent_ > kMaxNodes) stop(fmt::format("the kernel grows beyond {} nodes here", kMaxNodes), loc);
-  deepest_ = std::max(deepest_, level_);
+  return reach(level_, loc);
+}
+
+bool Elaborator::reach(int level, const Loc& loc) {
+  deepest_ = std::max(deepest_, level);
+  if (level - base_ > kMaxExprDepth)
+    stop(fmt::format("expressions nest deeper than {} levels here", kMaxExprDepth), loc);
   return !stopped_;
 }
 
 bool Elaborator::spend(const Cost& cost, const Loc& loc) {
-  if (!spend(cost.nodes, loc)) return false;
-  int reached = level_ + cost.depth;
-  deepest_ = std::max(deepest_, reached);
-  if (reached > kMaxDepth) stop(fmt::format("expressions nest deeper than {} levels here", kMaxDepth), loc);
-  return !stopped_;
+  return spend(cost.nodes, loc) && reach(level_ + cost.depth, loc);
 }
 
 Elaborator::Level::Level(Elaborator& owner, const Loc& loc) : owner_(owner) {

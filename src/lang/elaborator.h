@@ -191,6 +191,7 @@ class Elaborator {
   /// Runs `fn` and tells how large and how deep the expressions it made are.
   Cost measured(const std::function<void()>& fn);
   bool spend(const Cost& cost, const Loc& loc);
+  bool reach(int level, const Loc& loc);
 
   const syntax::File& file_;
   Diagnostics* diags_;
@@ -204,6 +205,7 @@ class Elaborator {
   std::int64_t spent_ = 0;
   int level_ = 0;
   int deepest_ = 0;
+  int base_ = 0;  ///< level of the innermost statement
   int blocks_ = 0;
   bool stopped_ = false;
   std::size_t outer_errors_ = 0;  ///< errors that wait in the diagnostics of enclosing calls

@@ -9,7 +9,8 @@
 namespace plait::lang {
 namespace {
 
-constexpr int kMaxBlocks = 90;
+/// As deep as the parser goes, so that a printed kernel can be read.
+constexpr int kMaxBlocks = 99;
 
 bool is_literal(const ir::ExprRef& e) {
   return std::holds_alternative<ir::IntLit>(e->node) || std::holds_alternative<ir::FloatLit>(e->node);
@@ -52,6 +53,7 @@ ir::Body Elaborator::inner(const Loc& loc, const std::function<void()>& statemen
 void Elaborator::stmt(const syntax::Stmt& s) {
   Level level(*this, s.loc);
   if (!level.ok() || !spend(1, s.loc)) return;
+  int outer_base = std::exchange(base_, level_);
   const Loc& loc = s.loc;
   std::visit(
       Overload{
@@ -70,6 +72,7 @@ void Elaborator::stmt(const syntax::Stmt& s) {
           [&](const syntax::Require& x) { require(x, loc); }, [&](const syntax::Threads& x) { threads(x, loc); },
           [&](const syntax::Option& x) { option(x, loc); }},
       s.node);
+  base_ = outer_base;
 }
 
 void Elaborator::assign(const syntax::Assign& assign, const Loc& loc) {

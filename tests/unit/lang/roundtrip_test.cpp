@@ -213,6 +213,21 @@ TEST(Limits, LongChainsOfCalls) {
   EXPECT_THAT(refused(text), HasSubstr("[expansion-limit]"));
 }
 
+/// What the parser accepts is within the limits, and so is its print.
+TEST(Limits, AsDeepAsTheParser) {
+  std::string text = "kernel k(A: inout i64[M]):\n  grid b = 1\n", indent = "  ";
+  for (int i = 0; i < 99; ++i) {
+    text +=
+        indent + (i % 2 == 0 ? "for v" + std::to_string(i) + " in range(2):\n" : "if M > " + std::to_string(i) + ":\n");
+    indent += "  ";
+  }
+  std::string sum = "M";
+  for (int i = 0; i < 195; ++i) sum += " + v0";
+  auto kernel = test::load(text + indent + "A[0] = " + sum + "\n");
+  ASSERT_TRUE(kernel.ok()) << kernel.diagnostics().render();
+  test::expect_round_trip(*kernel);
+}
+
 TEST(Limits, DeepExpressions) {
   std::string sum = "x";
   for (int i = 0; i < 150; ++i) sum = "(" + sum + " + 1)";
@@ -231,7 +246,7 @@ TEST(Limits, DeepBlocks) {
   std::string kernel = "kernel k(A: inout f32[M]):\n  grid b = 1\n";
   EXPECT_EQ(refused(body + kernel + "  f(A)\n"), "accepted");
   EXPECT_THAT(refused(body + nested + kernel + "  g(A)\n"),
-              HasSubstr("blocks nest deeper than 90 levels here [expansion-limit]"));
+              HasSubstr("blocks nest deeper than 99 levels here [expansion-limit]"));
 }
 
 }  // namespace
