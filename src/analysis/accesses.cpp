@@ -68,6 +68,7 @@ void AccessWalker::visit_node(const For& node) {
     reads(axis.end);
     if (axis.step) reads(axis.step);
   }
+  if (visit_loop_) visit_loop_(stmt_, node, domain_);
   path_.back().number = 1;
   walk_loop(node);
   path_.pop_back();
@@ -82,7 +83,7 @@ void AccessWalker::visit_node(const While& node) {
   path_.push_back({0, nullptr});
   reads(node.cond);
   path_.back().number = 1;
-  domain_.conditions.push_back(node.cond);
+  domain_.assume(node.cond);
   walk(node.body);
   domain_.conditions.pop_back();
   --uncertain_;
@@ -93,7 +94,7 @@ void AccessWalker::visit_node(const While& node) {
 void AccessWalker::visit_node(const If& node) {
   path_.push_back({0, nullptr});
   reads(node.cond);
-  domain_.conditions.push_back(node.cond);
+  domain_.assume(node.cond);
   path_.back().number = 1;
   walk(node.then_body);
   domain_.conditions.back() = not_expr(node.cond);
@@ -106,6 +107,7 @@ void AccessWalker::visit_node(const If& node) {
 void AccessWalker::visit_node(const Let& node) {
   reads(node.value);
   domain_.add_let(node);
+  assume_divisors(node.value);
 }
 
 void AccessWalker::visit_node(const Alloc& node) { allocs_[node.buffer.get()] = path_.size(); }
@@ -125,7 +127,7 @@ void AccessWalker::visit_node(const AtomicElement& node) {
 /// What follows an assertion is executed only where it held.
 void AccessWalker::visit_node(const Assert& node) {
   reads(node.cond);
-  domain_.conditions.push_back(node.cond);
+  domain_.assume(node.cond);
 }
 
 void AccessWalker::visit_node(const Print& node) {
@@ -160,10 +162,24 @@ void AccessWalker::reads(const ExprRef& expr) {
   if (const auto* load = std::get_if<Load>(&expr->node)) element(load->buffer, load->index, Touch::read, expr.get());
 }
 
+/// What was divided by in an evaluated expression is not zero.
+void AccessWalker::assume_divisors(const ExprRef& expr) {
+  if (std::holds_alternative<Select>(expr->node)) return;
+  const auto* e = std::get_if<Binary>(&expr->node);
+  if (e != nullptr && (e->op == BinaryOp::logical_and || e->op == BinaryOp::logical_or)) return;
+  for (const ExprRef& operand : operands(*expr)) assume_divisors(operand);
+  bool divides = e != nullptr && (e->op == BinaryOp::div || e->op == BinaryOp::mod || e->op == BinaryOp::ceil_div);
+  if (!divides || !is_integer(expr->type) || small_literal(e->b)) return;
+  domain_.assume(binary_expr(BinaryOp::ne, e->b, int_expr(e->b->type, 0)));
+}
+
 void AccessWalker::element(const Buffer& buffer, const std::vector<ExprRef>& index, Touch touch, const Expr* load) {
+  std::size_t conditions = domain_.conditions.size();
+  for (const ExprRef& e : index) assume_divisors(e);
   Access access{stmt_, load, nullptr, touch, buffer, {}, uncertain_ == 0};
   for (const ExprRef& e : index) access.ranges.push_back({e, nullptr});
   visit_(access);
+  domain_.conditions.resize(conditions);
 }
 
 void AccessWalker::region(const Region& region, Touch touch, bool certain) {

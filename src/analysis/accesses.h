@@ -36,6 +36,8 @@ class AccessWalker {
   using Visit = std::function<void(const Access&)>;
   AccessWalker(Domain domain, Visit visit) : domain_(std::move(domain)), visit_(std::move(visit)) {}
 
+  /// Called before a loop is entered.
+  void on_loop(LoopVisit visit) { visit_loop_ = std::move(visit); }
   void walk(const ir::Body& body);
   /// The body of a loop, without the loop's bounds; its axes become part of the domain and the path.
   void walk_loop(const ir::For& loop);
@@ -62,6 +64,7 @@ class AccessWalker {
   void visit_node(const ir::Task& node);
 
   void reads(const ir::ExprRef& expr);
+  void assume_divisors(const ir::ExprRef& expr);
   void reads_under(const ir::ExprRef& cond, const ir::ExprRef& expr);
   void element(const ir::Buffer& buffer, const std::vector<ir::ExprRef>& index, Touch touch, const ir::Expr* load);
   void region(const ir::Region& region, Touch touch, bool certain);
@@ -71,6 +74,7 @@ class AccessWalker {
 
   Domain domain_;
   Visit visit_;
+  LoopVisit visit_loop_;
   std::vector<Step> path_;
   std::unordered_map<const ir::BufferDecl*, std::size_t> allocs_;
   ir::StmtRef stmt_;

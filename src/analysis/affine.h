@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,8 +10,8 @@
 
 namespace plait::analysis {
 
-/// Dims are at most this large (a call that binds a larger one is refused), so that index arithmetic over them does not
-/// wrap.
+/// Dims, and products of a tensor's extents (an extent of 0 counting as 1), are at most this large: a call that binds
+/// larger ones is refused. So index arithmetic over them does not wrap.
 inline constexpr std::int64_t max_dim = (std::int64_t{1} << 47) - 1;
 
 /// A loop or grid variable with its bounds, or a dim: what index expressions are affine in. Outer ones first.
@@ -26,17 +27,26 @@ struct DomainVar {
 struct Domain {
   std::vector<DomainVar> vars;
   std::vector<ir::ExprRef> conditions;
-  std::vector<std::pair<ir::Var, ir::ExprRef>> lets;  ///< definitions that hold here, outer ones first
+  std::vector<std::pair<ir::Var, ir::ExprRef>> lets = {};  ///< definitions that hold here, outer ones first
   /// `in` parameters: two loads of one element are equal whenever they happen. Loads from other buffers are equal only
   /// inside one expression.
-  std::vector<ir::Buffer> read_only;
+  std::vector<ir::Buffer> read_only = {};
+
+  /// The dims that are extents of one tensor, for each tensor of several: their product is at most max_dim.
+  std::vector<std::vector<ir::Var>> shapes = {};
 
   void add_loop(const ir::For& loop);
+  /// From here on the condition holds, or does not.
+  void assume(const ir::ExprRef& cond, bool holds = true);
   void add_let(const ir::Let& let) { lets.emplace_back(let.var, let.value); }
 };
 
 /// What holds everywhere in a kernel: dims, scalars, grid variables, requires, extents >= 0, read-only buffers.
 Domain kernel_domain(const ir::Kernel& kernel);
+
+/// Calls `visit` for every loop of a kernel, outer ones first, with the domain around it.
+using LoopVisit = std::function<void(const ir::StmtRef&, const ir::For&, const Domain&)>;
+void for_each_loop(const ir::Kernel& kernel, const LoopVisit& visit);
 
 /// constant + Σ coefficient·var.
 struct Affine {

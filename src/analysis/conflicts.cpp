@@ -2,6 +2,7 @@
 
 #include "analysis/access.h"
 #include "analysis/accesses.h"
+#include "analysis/radix.h"
 #include "analysis/solver.h"
 #include "ir/visit.h"
 
@@ -73,16 +74,22 @@ void append(Domain& to, const Domain& from) {
 }
 
 /// Where both accesses touch the same element, which lies inside the buffer.
-IslSet same_element(Translator& t, const Access& a, const Access& b) {
+IslSet same_element(Solver& solver, const Access& a, const Access& b) {
+  Translator& t = solver.translator();
   IslSet same = t.universe();
   auto meet = [&](isl_set* with) { same = IslSet(isl_set_intersect(same.take(), with)); };
+  std::vector<ExprPair> equal;
   for (std::size_t d = 0; d < a.ranges.size() && d < b.ranges.size(); ++d) {
     if (a.ranges[d].extent || b.ranges[d].extent) continue;
+    equal.emplace_back(a.ranges[d].begin, b.ranges[d].begin);
     IslPwAff x = t.index(a.ranges[d]).first;
     meet(isl_pw_aff_nonneg_set(x.copy()));
     meet(isl_pw_aff_lt_set(x.copy(), t.value(a.buffer->shape[d]).take()));
     t.next_time();
     meet(isl_pw_aff_eq_set(x.take(), t.index(b.ranges[d]).first.take()));
+  }
+  for (const auto& [x, y] : implied_equalities(equal, solver.ranges())) {
+    meet(isl_pw_aff_eq_set(t.value(x).take(), t.value(y).take()));
   }
   return same;
 }
@@ -106,7 +113,7 @@ Truth conflict(const For& loop, const Domain& outer, const Site& first, const Si
   solver.points();
   Translator& t = solver.begin_question();
   IslSet different = different_iterations(t, loop, renamer);
-  IslSet same = same_element(t, first.access, second.access);
+  IslSet same = same_element(solver, first.access, second.access);
   IslSet both(isl_set_intersect(same.copy(), different.copy()));
   if (solver.impossible(both)) return Truth::never;
   bool elements = !first.access.region && !second.access.region;

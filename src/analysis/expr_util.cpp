@@ -1,5 +1,6 @@
 #include "analysis/expr_util.h"
 
+#include <algorithm>
 #include <bit>
 #include <unordered_set>
 
@@ -69,6 +70,31 @@ ExprRef with_operands(const ExprRef& expr, const std::vector<ExprRef>& ops) {
                [&](const Call& e) -> ExprNode { return Call{e.fn, ops}; }},
       expr->node);
   return make_expr(expr->type, std::move(node), expr->loc);
+}
+
+std::vector<ExprRef> factors(const ExprRef& expr) {
+  constexpr std::size_t max_factors = 16;
+  std::vector<ExprRef> result{expr};
+  for (std::size_t i = 0; i < result.size() && result.size() < max_factors;) {
+    const auto* e = std::get_if<Binary>(&result[i]->node);
+    if (e == nullptr || e->op != BinaryOp::mul) {
+      ++i;
+      continue;
+    }
+    ExprRef left = e->a, right = e->b;
+    result[i] = std::move(left);
+    result.push_back(std::move(right));
+  }
+  return result;
+}
+
+std::optional<std::vector<ExprRef>> without(std::vector<ExprRef> all, const std::vector<ExprRef>& some) {
+  for (const ExprRef& factor : some) {
+    auto it = std::find_if(all.begin(), all.end(), [&](const ExprRef& e) { return same_expr(e, factor); });
+    if (it == all.end()) return std::nullopt;
+    all.erase(it);
+  }
+  return all;
 }
 
 bool any_of_tree(const ExprRef& expr, const std::function<bool(const Expr&)>& pred) {

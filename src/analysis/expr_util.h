@@ -28,6 +28,11 @@ std::vector<ir::ExprRef> operands(const ir::Expr& expr);
 /// The same expression with other operands; the same pointer when all are the same.
 ir::ExprRef with_operands(const ir::ExprRef& expr, const std::vector<ir::ExprRef>& operands);
 
+/// The factors of a product, nested products taken apart; the expression itself when it is none.
+std::vector<ir::ExprRef> factors(const ir::ExprRef& expr);
+/// What is left of the factors `all` without the factors `some`; nullopt when they are not all there.
+std::optional<std::vector<ir::ExprRef>> without(std::vector<ir::ExprRef> all, const std::vector<ir::ExprRef>& some);
+
 /// Whether `pred` holds for some expression of the tree; shared subtrees are visited once.
 bool any_of_tree(const ir::ExprRef& expr, const std::function<bool(const ir::Expr&)>& pred);
 

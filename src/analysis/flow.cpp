@@ -70,7 +70,7 @@ class FlowProblem {
 
  private:
   struct Relation {
-    IslUnionMap map;
+    IslSet points;
     bool affine = false;  ///< the indices are
     bool whole = false;   ///< exactly what is touched: such a write hides what was written before
   };
@@ -79,6 +79,7 @@ class FlowProblem {
   void collect_inner();
   void make_elements();
   Relation relation(std::size_t n);
+  IslSet surroundings(const std::vector<Relation>& relations);
   IslSet element_points(const LoopAccess& a);
   IslUnionMap as_map(IslSet set, std::size_t n);
   isl_multi_id* tuple(const std::string& name, const std::vector<IslId>& ids);
@@ -95,7 +96,6 @@ class FlowProblem {
   const std::vector<LoopAccess>& accesses_;
   const For& loop_;
   Solver solver_;
-  IslSet base_;
   std::vector<const VarDecl*> inner_;  ///< variables and lets whose value belongs to one iteration
   std::vector<IslId> elements_;
   std::vector<bool> affine_;
@@ -212,21 +212,35 @@ FlowProblem::Relation FlowProblem::relation(std::size_t n) {
   std::vector<ExprRef> conditions = conditions_of(a);
   for (const ExprRef& cond : conditions) solver_.push(cond);
   Translator& t = solver_.translator();
-  IslSet inner = t.universe(), elements = element_points(a);
+  IslSet points = t.universe(), elements = element_points(a);
   for (const ExprRef& cond : conditions) {
     t.next_time();
-    inner = IslSet(isl_set_intersect(inner.take(), t.holds(cond).take()));
+    points = IslSet(isl_set_intersect(points.take(), t.holds(cond).take()));
   }
   Relation result;
   result.affine = elements && !involves_hidden(elements, a);
-  result.whole = a.access.certain && result.affine && literal_steps(a) && !involves_hidden(inner, a);
-  inner = IslSet(isl_set_intersect(inner.take(), elements.take()));
-  inner = IslSet(isl_set_intersect(inner.take(), t.facts().take()));
-  inner = IslSet(isl_set_intersect(inner.take(), base_.copy()));
-  for (const IslId& id : hidden_ids(a)) inner = IslSet(isl_set_project_out_param_id(inner.take(), id.copy()));
-  result.map = as_map(std::move(inner), n);
+  result.whole = a.access.certain && result.affine && literal_steps(a) && !involves_hidden(points, a);
+  points = IslSet(isl_set_intersect(points.take(), elements.take()));
+  IslSet facts = t.facts([&](const Symbol& symbol) { return !is_shared(symbol); });
+  points = IslSet(isl_set_intersect(points.take(), facts.take()));
+  for (const IslId& id : hidden_ids(a)) points = IslSet(isl_set_project_out_param_id(points.take(), id.copy()));
+  result.points = IslSet(isl_set_drop_unused_params(points.take()));
   for (std::size_t i = 0; i < conditions.size(); ++i) solver_.pop();
   return result;
+}
+
+/// What holds around the loop, said of the shared symbols that the relations speak of.
+IslSet FlowProblem::surroundings(const std::vector<Relation>& relations) {
+  Translator& t = solver_.translator();
+  IslSet set = solver_.condition_points();
+  set = IslSet(isl_set_intersect(set.take(), t.facts([&](const Symbol& s) { return is_shared(s); }).take()));
+  for (const Symbol& symbol : t.symbols()) {
+    bool used = is_shared(symbol) && std::any_of(relations.begin(), relations.end(), [&](const Relation& r) {
+                  return isl_set_find_dim_by_id(r.points.get(), isl_dim_param, symbol.id.get()) >= 0;
+                });
+    if (!used) set = IslSet(isl_set_project_out_param_id(set.take(), symbol.id.copy()));
+  }
+  return set;
 }
 
 /// The serial order: numbers in bodies and loop variables from the outside in; an access reads before it writes.
@@ -305,15 +319,18 @@ void FlowProblem::add_edges(DependenceKind kind, const IslUnionMap& sinks, const
 
 std::optional<std::vector<FlowEdge>> FlowProblem::solve() {
   collect_inner();
-  base_ = solver_.condition_points();
   make_elements();
   IslUnionMap none(isl_union_map_empty_ctx(solver_.context()));
   IslUnionMap reads = none, must = none, may = none;
+  std::vector<Relation> relations;
+  for (std::size_t n = 0; n < accesses_.size(); ++n) relations.push_back(relation(n));
+  IslSet around = surroundings(relations);
   for (std::size_t n = 0; n < accesses_.size(); ++n) {
-    Relation r = relation(n);
+    Relation& r = relations[n];
     affine_.push_back(r.affine);
+    IslSet points(isl_set_intersect(r.points.take(), around.copy()));
     IslUnionMap& to = accesses_[n].access.touch == Touch::read ? reads : (r.whole ? must : may);
-    to = IslUnionMap(isl_union_map_union(to.take(), r.map.take()));
+    to = IslUnionMap(isl_union_map_union(to.take(), as_map(std::move(points), n).take()));
   }
   IslUnionMap writes(isl_union_map_union(must.copy(), may.copy()));
   add_edges(DependenceKind::flow, reads, must, may, none);

@@ -56,7 +56,8 @@ class Ranges {
   Entry checked(ir::DType type, std::optional<Interval> exact) const;
   Entry of_var_ref(const ir::Var& var);
   Entry of_unary(const ir::Expr& expr, const ir::Unary& e);
-  Entry of_binary(const ir::Expr& expr, const ir::Binary& e);
+  bool product_of_extents(const ir::ExprRef& expr) const;
+  Entry of_binary(const ir::ExprRef& expr, const ir::Binary& e);
   Entry of_select(const ir::Select& e);
   Entry of_cast(const ir::Expr& expr, const ir::Cast& e);
   Entry of_call(const ir::Expr& expr, const ir::Call& e);
@@ -66,6 +67,7 @@ class Ranges {
   std::unordered_map<const ir::VarDecl*, Interval> vars_;
   std::unordered_map<const ir::VarDecl*, ir::ExprRef> lets_;
   std::vector<ir::Buffer> read_only_;
+  std::vector<std::vector<ir::Var>> shapes_;
   std::unordered_map<const ir::Expr*, std::pair<ir::ExprRef, Entry>> memo_;
   int depth_ = 0;
 };

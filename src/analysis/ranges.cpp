@@ -21,7 +21,7 @@ Interval declared_interval(const VarDecl& var) {
 
 }  // namespace
 
-Ranges::Ranges(const Domain& domain) : read_only_(domain.read_only) {
+Ranges::Ranges(const Domain& domain) : read_only_(domain.read_only), shapes_(domain.shapes) {
   for (const auto& [var, value] : domain.lets) lets_[var.get()] = value;
   for (const auto& v : domain.vars) {
     if (!v.begin || !v.end) continue;
@@ -86,7 +86,7 @@ Ranges::Entry Ranges::compute(const ExprRef& expr) {
                  return Entry{{value, value}, false};
                },
                [&](const VarRef& e) { return of_var_ref(e.var); }, [&](const Unary& e) { return of_unary(*expr, e); },
-               [&](const Binary& e) { return of_binary(*expr, e); }, [&](const Select& e) { return of_select(e); },
+               [&](const Binary& e) { return of_binary(expr, e); }, [&](const Select& e) { return of_select(e); },
                [&](const Cast& e) { return of_cast(*expr, e); }, [&](const Call& e) { return of_call(*expr, e); },
                [&](const auto&) { return unknown; }},
       expr->node);
@@ -114,10 +114,26 @@ Ranges::Entry Ranges::of_unary(const Expr& expr, const Unary& e) {
   return {type_interval(expr.type), true};
 }
 
-Ranges::Entry Ranges::of_binary(const Expr& expr, const Binary& e) {
+bool Ranges::product_of_extents(const ExprRef& expr) const {
+  std::vector<ExprRef> dims = factors(expr);
+  return std::any_of(shapes_.begin(), shapes_.end(), [&](const std::vector<Var>& shape) {
+    std::vector<Var> left = shape;
+    return std::all_of(dims.begin(), dims.end(), [&](const ExprRef& e) {
+      const auto* ref = std::get_if<VarRef>(&e->node);
+      auto it = ref == nullptr ? left.end() : std::find(left.begin(), left.end(), ref->var);
+      if (it == left.end()) return false;
+      left.erase(it);
+      return true;
+    });
+  });
+}
+
+Ranges::Entry Ranges::of_binary(const ExprRef& expr, const Binary& e) {
   DType type = e.a->type;
-  if (!is_int_or_bool(type)) return {type_interval(expr.type), true};
-  return checked(expr.type, apply(e.op, of(e.a).range, of(e.b).range, type));
+  if (!is_int_or_bool(type)) return {type_interval(expr->type), true};
+  Entry entry = checked(expr->type, apply(e.op, of(e.a).range, of(e.b).range, type));
+  if (e.op == BinaryOp::mul && entry.range.hi > max_dim && product_of_extents(expr)) return {{0, max_dim}, false};
+  return entry;
 }
 
 Ranges::Entry Ranges::of_select(const Select& e) {
@@ -166,7 +182,12 @@ void Ranges::assume(const ExprRef& cond, bool value) {
 }
 
 void Ranges::assume_comparison(BinaryOp op, const ExprRef& a, const ExprRef& b) {
-  if (op == BinaryOp::ne) return;
+  if (op == BinaryOp::ne) {
+    Interval x = of(a).range, y = of(b).range;
+    if (y.single() && y.lo == x.lo) narrow(a, {x.lo + 1, x.hi});
+    if (y.single() && y.hi == x.hi) narrow(a, {x.lo, x.hi - 1});
+    return;
+  }
   if (op == BinaryOp::gt || op == BinaryOp::ge) {
     return assume_comparison(op == BinaryOp::gt ? BinaryOp::lt : BinaryOp::le, b, a);
   }

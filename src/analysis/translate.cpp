@@ -50,7 +50,13 @@ IslId Translator::id(const Var& var) {
   return symbols_[vars_[var.get()]].id;
 }
 
-IslSet Translator::facts() {
+void Translator::forget() {
+  values_.clear();
+  known_facts_.reset();
+}
+
+IslSet Translator::facts(const std::function<bool(const Symbol&)>& which) {
+  if (!which && known_facts_ && known_facts_->first == symbols_.size()) return known_facts_->second;
   IslSet result = universe();
   auto meet = [&](IslSet with) {
     IslSet next(isl_set_intersect(result.copy(), with.take()));
@@ -59,10 +65,15 @@ IslSet Translator::facts() {
   // By number and by value: facts of a remainder may bring new symbols.
   for (std::size_t i = 0; i < symbols_.size(); ++i) {
     Symbol symbol = symbols_[i];
-    if (!symbol.var && !symbol.opaque) continue;
+    if ((!symbol.var && !symbol.opaque) || (which && !which(symbol))) continue;
     meet(symbol_facts(symbol));
-    if (symbol.opaque) meet(remainder_facts(symbol));
+    if (!symbol.opaque) continue;
+    meet(remainder_facts(symbol));
+    for (std::size_t k = 0; k < symbols_.size(); ++k) {
+      if (symbols_[k].opaque) meet(quotient_facts(symbol, Symbol(symbols_[k])));
+    }
   }
+  if (!which) known_facts_ = {symbols_.size(), result};
   return result;
 }
 
@@ -116,6 +127,22 @@ IslPwAff Translator::opaque(const ExprRef& expr) {
   }
   opaques_.emplace(hash, std::pair{time, symbols_.size()});
   return add_symbol(Symbol{{}, nullptr, expr, stable});
+}
+
+/// Of q = x / c and a product m = c · r without wrapping, x and c not negative: x < m implies q < r. (Where c is 0, so
+/// is m.)
+IslSet Translator::quotient_facts(const Symbol& quotient, const Symbol& product) {
+  const auto* e = std::get_if<Binary>(&quotient.opaque->node);
+  const auto* m = std::get_if<Binary>(&product.opaque->node);
+  if (e == nullptr || e->op != BinaryOp::div || m == nullptr || m->op != BinaryOp::mul) return universe();
+  if (!is_integer(e->a->type) || !ranges_.stable(quotient.opaque) || !ranges_.stable(product.opaque)) return universe();
+  auto rest = without(factors(product.opaque), factors(e->b));
+  if (!rest || rest->size() != 1 || ranges_.of(product.opaque).opaque || ranges_.of(e->b).opaque) return universe();
+  if (ranges_.of(e->a).range.lo < 0 || ranges_.of(e->b).range.lo < 0) return universe();
+  IslPwAff dividend = value(e->a), limit = value((*rest)[0]);
+  IslSet beyond(isl_pw_aff_ge_set(dividend.take(), of_id(product.id).take()));
+  IslSet below(isl_pw_aff_lt_set(of_id(quotient.id).take(), limit.take()));
+  return IslSet(isl_set_union(beyond.take(), below.take()));
 }
 
 IslPwAff Translator::value(const ExprRef& expr) {

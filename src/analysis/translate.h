@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 
@@ -40,9 +41,9 @@ class Translator {
   /// Loads from buffers that may be written have other values in what is translated from here on.
   void next_time();
   /// To be called when ranges changed.
-  void forget() { values_.clear(); }
-  /// What the ranges in force say of the symbols, to be intersected with every domain.
-  IslSet facts();
+  void forget();
+  /// What the ranges in force say of the symbols (those that `which` accepts), to be intersected with every domain.
+  IslSet facts(const std::function<bool(const Symbol&)>& which = nullptr);
   IslId id(const ir::Var& var);
   IslPwAff of_id(const IslId& id);
   const std::vector<Symbol>& symbols() const { return symbols_; }
@@ -66,6 +67,7 @@ class Translator {
   IslPwAff add_symbol(Symbol symbol);
   IslSet symbol_facts(const Symbol& symbol);
   IslSet remainder_facts(const Symbol& symbol);
+  IslSet quotient_facts(const Symbol& quotient, const Symbol& product);
 
   isl_ctx* ctx_;
   Ranges& ranges_;
@@ -73,6 +75,7 @@ class Translator {
   std::unordered_map<const ir::VarDecl*, std::size_t> vars_;
   std::unordered_multimap<std::size_t, std::pair<int, std::size_t>> opaques_;  ///< hash -> (time, symbol)
   std::unordered_map<const ir::Expr*, std::pair<ir::ExprRef, IslPwAff>> values_;
+  std::optional<std::pair<std::size_t, IslSet>> known_facts_;  ///< of so many symbols, under the ranges in force
   int time_ = 1;
   int depth_ = 0;
   bool inexact_ = false;

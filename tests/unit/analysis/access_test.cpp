@@ -104,6 +104,16 @@ TEST_F(Accesses, RegionsWhoseSumsWrap) {
   EXPECT_EQ(facts({guarded(both(E(s) >= -100, E(s) < -92), {store(L, {far}, 1)})}), "+");
 }
 
+TEST_F(Accesses, FlattenedIndices) {
+  Buffer flat = make_buffer("F", {E(M) * N}, Scope::global);
+  Var p = make_var("p", VarKind::let);
+  StmtRef let = stmt(Let{p, (E(bx) * 32 + i).ref});
+  StmtRef put = store(C, {E(p) / N}, load(A, {E(p) / N, E(p) % N}));
+  EXPECT_EQ(facts({over(i, 32, {let, guarded(E(p) < E(M) * N, {put})})}), "+++");
+  EXPECT_EQ(facts({over(i, E(M) * N, {store(flat, {i}, load(C, {E(i) / N}))})}), "++");
+  EXPECT_EQ(facts({over(i, 32, {let, guarded(E(p) < E(M) * M, {put})})}), "?+?");
+}
+
 class AccessesRandom : public testing::TestWithParam<Generator::Shape> {};
 
 TEST_P(AccessesRandom, AgreeWithATrace) {
@@ -138,7 +148,7 @@ class Conflicts : public testing::Test {
   Var i = make_var("i"), j = make_var("j"), k = make_var("k"), N = make_var("N", VarKind::dim),
       bx = make_var("bx", VarKind::grid);
   Buffer S = make_buffer("S", {64}), T = make_buffer("T", {64, 64});
-  Domain outer{{{N, {}, {}, {}}, {bx, {}, {}, {}}}, {}, {}, {}};
+  Domain outer{{{N, {}, {}, {}}, in(bx, 0, N)}, {}, {}, {}};
 };
 
 TEST_F(Conflicts, Proofs) {
@@ -171,6 +181,19 @@ TEST_F(Conflicts, LetsAndInnerLoopsBelongToAnIteration) {
   EXPECT_EQ(of({axis(i, 0, 8)}, {let, inner}), Truth::never);
   StmtRef wide = stmt(loop(LoopKind::serial, {axis(k, 0, 5)}, {store(S, {E(x) + k}, 1)}));
   EXPECT_EQ(of({axis(i, 0, 8)}, {let, wide}), Truth::always);
+}
+
+TEST_F(Conflicts, MixedRadixIndicesAreDifferent) {
+  Var H = make_var("H", VarKind::dim), W = make_var("W", VarKind::dim), p = make_var("p", VarKind::let);
+  Buffer image = make_buffer("I", {N, H, W}, Scope::global);
+  outer.shapes = {{N, H, W}};
+  StmtRef let = stmt(Let{p, (E(bx) * 32 + i).ref});
+  E x = E(p) % W, y = E(p) / W % H, n = E(p) / (E(H) * W);
+  EXPECT_EQ(of({axis(i, 0, 32)}, {let, store(image, {n, y, x}, 1)}), Truth::never);
+  EXPECT_EQ(of({axis(i, 0, 32)}, {let, store(image, {n, y, E(p) % H}, 1)}), Truth::unknown);
+  EXPECT_EQ(of({axis(i, 0, 32)}, {let, store(image, {n, y, 0}, 1)}), Truth::unknown);
+  outer.shapes.clear();
+  EXPECT_EQ(of({axis(i, 0, 32)}, {let, store(image, {n, y, x}, 1)}), Truth::unknown);
 }
 
 class ConflictsRandom : public testing::TestWithParam<Generator::Shape> {};
