@@ -130,18 +130,20 @@ double conv_flops(const ReferenceCall& call) {
 }  // namespace
 
 void add_matmul(std::vector<Reference>& all) {
-  all.push_back({"matmul", matmul, product_flops, {}});
-  all.push_back({"matmul_nt", matmul_nt, product_flops, {}});
-  all.push_back({"matmul_tn", matmul_tn, product_flops, {}});
-  all.push_back({"matmul_bias_act", matmul_bias_act, product_flops, {}});
+  all.push_back({"matmul", matmul, product_flops, {}, "A[M, K], B[K, N], C[M, N]"});
+  all.push_back({"matmul_nt", matmul_nt, product_flops, {}, "A[M, K], B[N, K], C[M, N]"});
+  all.push_back({"matmul_tn", matmul_tn, product_flops, {}, "A[K, M], B[K, N], C[M, N]"});
+  all.push_back({"matmul_bias_act", matmul_bias_act, product_flops, {}, "A[M, K], B[K, N], bias[N], C[M, N]"});
   all.push_back(
       {"batched_matmul",
        batched_matmul,
        [](const ReferenceCall& call) { return static_cast<double>(dim(call, "batch")) * product_flops(call); },
-       {}});
-  all.push_back({"matmul_int4", matmul_int4, product_flops, {}});
-  all.push_back({"gemv", gemv, gemv_flops, {}});
-  all.push_back({"conv2d", conv2d, conv_flops, {}});
+       {},
+       "A[batch, M, K], B[batch, K, N], C[batch, M, N]"});
+  all.push_back(
+      {"matmul_int4", matmul_int4, product_flops, {}, "A[M, K], W[N, K], scale[N, ceildiv(K, group)], C[M, N]"});
+  all.push_back({"gemv", gemv, gemv_flops, {}, "A[M, K], x[K], y[M]"});
+  all.push_back({"conv2d", conv2d, conv_flops, {}, "X[batch, H, W, C], Wt[KH, KW, C, F], Y[batch, OH, OW, F]"});
 }
 
 }  // namespace plait::reference

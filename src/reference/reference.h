@@ -33,6 +33,9 @@ struct Reference {
   std::function<double(const ReferenceCall&)> flops;
   /// Limits by element type name where the general ones of docs/numerics.md do not fit; usually empty.
   std::map<std::string, double> tolerance;
+  /// The tensor parameters it is for, with their shapes as the kernel's text has them: "A[M, K], B[K, N], C[M, N]". A
+  /// kernel of the same name with other parameters is another program.
+  std::string signature;
 };
 
 /// The reference of the kernel of that name, or null. The pointer stays valid for the life of the process.

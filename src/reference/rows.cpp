@@ -70,11 +70,11 @@ void transpose(const ReferenceCall& call) {
 }  // namespace
 
 void add_row_operations(std::vector<Reference>& all) {
-  all.push_back({"softmax", softmax, nullptr, {}});
-  all.push_back({"rmsnorm", rmsnorm, nullptr, {}});
-  all.push_back({"layernorm", layernorm, nullptr, {}});
-  all.push_back({"cumsum", cumsum, nullptr, {}});
-  all.push_back({"transpose", transpose, nullptr, {}});
+  all.push_back({"softmax", softmax, nullptr, {}, "X[M, N], Y[M, N]"});
+  all.push_back({"rmsnorm", rmsnorm, nullptr, {}, "X[M, N], W[N], Y[M, N]"});
+  all.push_back({"layernorm", layernorm, nullptr, {}, "X[M, N], W[N], bias[N], Y[M, N]"});
+  all.push_back({"cumsum", cumsum, nullptr, {}, "X[M, N], Y[M, N]"});
+  all.push_back({"transpose", transpose, nullptr, {}, "X[M, N], Y[N, M]"});
 }
 
 }  // namespace plait::reference

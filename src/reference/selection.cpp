@@ -43,8 +43,8 @@ void histogram(const ReferenceCall& call) {
 }  // namespace
 
 void add_selection(std::vector<Reference>& all) {
-  all.push_back({"topk", topk, nullptr, {{"f32", 0.0}}});
-  all.push_back({"histogram", histogram, nullptr, {}});
+  all.push_back({"topk", topk, nullptr, {{"f32", 0.0}}, "X[M, N], values[M, top], indices[M, top]"});
+  all.push_back({"histogram", histogram, nullptr, {}, "X[N], counts[256]"});
 }
 
 }  // namespace plait::reference

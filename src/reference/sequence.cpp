@@ -137,9 +137,23 @@ double scan_flops(const ReferenceCall& call) {
 }  // namespace
 
 void add_sequence(std::vector<Reference>& all) {
-  all.push_back({"attention", attention, attention_flops, {}});
-  all.push_back({"mamba2_chunk_state", chunk_state, state_flops, {}});
-  all.push_back({"mamba2_chunk_scan", chunk_scan, scan_flops, {}});
+  all.push_back({"attention",
+                 attention,
+                 attention_flops,
+                 {},
+                 "Q[B, H, Sq, D], K[B, Hkv, Sk, D], V[B, Hkv, Sk, D], O[B, H, Sq, D]"});
+  all.push_back(
+      {"mamba2_chunk_state",
+       chunk_state,
+       state_flops,
+       {},
+       "x[B, S, H, P], Bm[B, S, G, N], dt[B, H, S / L, L], dA_cumsum[B, H, S / L, L], states[B, S / L, H, P, N]"});
+  all.push_back({"mamba2_chunk_scan",
+                 chunk_scan,
+                 scan_flops,
+                 {},
+                 "cb[B, S / L, G, L, L], x[B, S, H, P], dt[B, H, S / L, L], dA_cumsum[B, H, S / L, L], C[B, S, G, N], "
+                 "prev_states[B, S / L, H, P, N], D[H], out[B, S, H, P]"});
 }
 
 }  // namespace plait::reference

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "reference/reference.h"
 #include "runtime/cost.h"
 #include "runtime/extent.h"
 
@@ -29,21 +28,11 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::optional<double> count_flops(const Session& session, const RunData& data) {
-  const reference::Reference* reference = reference::find_reference(session.kernel_name);
+std::optional<double> count_flops(const Session& session, const RunData& data, const Before& before) {
+  const reference::Reference* reference = matching_reference(session);
   if (reference != nullptr && reference->flops) {
     std::map<std::string, std::vector<double>> none;
-    reference::ReferenceCall call{
-        none, {}, {}, {}, {}, runtime::effective_bindings(session.program.file, session.kernel_name, session.bindings)};
-    for (std::size_t i = 0; i < data.params.size(); ++i)
-      call.shapes[data.params[i]->buffer->name] = data.tensors[i].view().shape;
-    for (std::size_t i = 0; i < session.kernel.dims.size(); ++i)
-      call.dims[session.kernel.dims[i]->name] = data.bound.dims[i];
-    try {
-      return reference->flops(call);
-    } catch (const std::exception&) {
-      // Another program of the same name.
-    }
+    return reference->flops(reference_call(session, data, before, none, false));
   }
   runtime::Cost cost = runtime::estimate_cost(session.kernel, data.bound);
   return cost.exact && cost.gemm_flops > 0 ? std::optional(cost.gemm_flops) : std::nullopt;
@@ -78,7 +67,7 @@ Measurement measure_run(const Session& session, RunData& data, const Before& bef
   m.median_ms = typical * 1e3;
   m.repetitions = static_cast<std::int64_t>(seconds.size());
   if (typical <= 0) return m;
-  if (auto flops = count_flops(session, data)) m.gflops = *flops / typical * 1e-9;
+  if (auto flops = count_flops(session, data, before)) m.gflops = *flops / typical * 1e-9;
   m.gbs = tensor_bytes(data) / typical * 1e-9;
   return m;
 }

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "interp/interp.h"
-#include "reference/reference.h"
 #include "runtime/compare.h"
 #include "runtime/cost.h"
 
@@ -55,7 +53,6 @@ class Verifier {
                        const std::function<std::vector<bool>(std::size_t)>& skip,
                        const std::map<std::string, double>& limits);
   void report(const ir::BufferDecl& buffer, const std::string& with, const runtime::Comparison& c);
-  reference::ReferenceCall reference_call(std::map<std::string, std::vector<double>>& tensors) const;
 
   const Session& session_;
   const RunRequest& request_;
@@ -200,47 +197,15 @@ void Verifier::interpret_some(double seconds) {
                   [&](std::size_t i) { return runtime::to_doubles(outputs[i].view()); }, skip, {});
 }
 
-reference::ReferenceCall Verifier::reference_call(std::map<std::string, std::vector<double>>& tensors) const {
-  reference::ReferenceCall call{
-      tensors, {}, {},
-      {},      {}, runtime::effective_bindings(session_.program.file, session_.kernel_name, session_.bindings)};
-  for (std::size_t i = 0; i < data_.params.size(); ++i) {
-    const std::string& name = data_.params[i]->buffer->name;
-    const HostTensor& start = data_.params[i]->kind == ir::ParamKind::inout ? before_.tensors[i] : data_.tensors[i];
-    tensors[name] = runtime::to_doubles(start.view());
-    if (data_.params[i]->kind == ir::ParamKind::out)
-      std::fill(tensors[name].begin(), tensors[name].end(), std::numeric_limits<double>::quiet_NaN());
-    call.shapes[name] = start.view().shape;
-    call.dtypes[name] = std::string(ir::dtype_name(start.view().type));
-  }
-  std::size_t next = 0;
-  for (const ir::Param& param : session_.kernel.params) {
-    if (param.kind != ir::ParamKind::scalar) continue;
-    const ir::ScalarValue& value = data_.bound.scalars[next++];
-    call.scalars[param.scalar->name] = ir::is_float(value.type) ? value.f : static_cast<double>(value.i);
-  }
-  for (std::size_t i = 0; i < session_.kernel.dims.size(); ++i)
-    call.dims[session_.kernel.dims[i]->name] = data_.bound.dims[i];
-  return call;
-}
-
 void Verifier::compare_with_reference() {
-  const reference::Reference* reference = reference::find_reference(session_.kernel_name);
+  const reference::Reference* reference = matching_reference(session_);
   if (reference == nullptr) {
-    result_.text += fmt::format("verify   no reference is known for kernel {}\n", session_.kernel_name);
+    result_.text +=
+        fmt::format("verify   no reference is known for kernel {} with these parameters\n", session_.kernel_name);
     return;
   }
   std::map<std::string, std::vector<double>> tensors;
-  reference::ReferenceCall call = reference_call(tensors);
-  try {
-    reference->run(call);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception&) {
-    result_.text +=
-        fmt::format("verify   the reference of kernel {} is for another program of this name\n", session_.kernel_name);
-    return;
-  }
+  reference->run(reference_call(session_, data_, before_, tensors, true));
   compare_outputs(
       "reference", [&](std::size_t i) { return tensors.at(data_.params[i]->buffer->name); }, {}, reference->tolerance);
 }
@@ -256,15 +221,6 @@ void Verifier::nothing_to_compare() {
 }
 
 }  // namespace
-
-Before remember(const RunData& data) {
-  Before before;
-  before.tensors.resize(data.tensors.size());
-  for (std::size_t i = 0; i < data.tensors.size(); ++i) {
-    if (data.params[i]->kind == ir::ParamKind::inout) before.tensors[i] = data.tensors[i].clone();
-  }
-  return before;
-}
 
 Verification verify_run(const Session& session, const RunRequest& request, const RunData& data, const Before& before,
                         const Runner& runner) {

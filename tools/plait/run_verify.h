@@ -1,6 +1,6 @@
 #pragma once
 
-#include "run_inputs.h"
+#include "run_reference.h"
 
 namespace plait::cli {
 
@@ -14,12 +14,6 @@ struct Verification {
   std::optional<double> max_abs_err;  ///< over all comparisons made
   std::optional<double> max_rel_err;
 };
-
-/// What the run started from, kept so that it can be repeated: copies of the inout tensors (the others are empty).
-struct Before {
-  std::vector<runtime::HostTensor> tensors;
-};
-Before remember(const RunData& data);
 
 /// Checks a finished run of `data`: every element of `out` written; equal to the interpreter (when the run was not its
 /// own, and it takes no more than about 20 s, else on the first blocks alone where they stand alone) and to the
