@@ -1,0 +1,23 @@
+#pragma once
+
+#include "emit/cpu/region.h"
+
+namespace plait::cpu {
+
+/// Bytes of scratch that a tile operation wants while it runs.
+std::int64_t tile_op_scratch(const ir::TileOp& op, const VectorTarget& target);
+void emit_tile_op(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
+
+void emit_copy(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
+void emit_fill(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
+void emit_transpose(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
+void emit_gemm_op(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
+void emit_reduce(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
+void emit_arg_reduce(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
+void emit_cumsum(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
+void emit_atomic_tile(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
+
+/// Scratch of the statement as a pointer; null where it has none.
+llvm::Value* op_scratch(Emitter& e, const ir::Stmt& stmt);
+
+}  // namespace plait::cpu

@@ -1,0 +1,147 @@
+#include "unit/cpu/run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+
+#include "interp/interp.h"
+#include "ir/numeric.h"
+#include "roundtrip.h"
+#include "verify/verify.h"
+
+namespace plait::test {
+namespace {
+
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+std::vector<cpu::Slot> slots_of(const ir::BoundArgs& args) {
+  std::vector<cpu::Slot> slots;
+  for (const auto& tensor : args.tensors) slots.push_back({.pointer = tensor.data});
+  for (const auto& tensor : args.tensors) {
+    for (const auto extent : tensor.shape) slots.push_back({.integer = extent});
+    for (const auto stride : tensor.strides) slots.push_back({.integer = stride});
+  }
+  for (const auto& scalar : args.scalars) {
+    if (ir::is_float(scalar.type))
+      slots.push_back({.floating = scalar.f});
+    else
+      slots.push_back({.integer = scalar.i});
+  }
+  for (const auto dim : args.dims) slots.push_back({.integer = dim});
+  for (const auto extent : args.grid) slots.push_back({.integer = extent});
+  return slots;
+}
+
+std::string describe(const cpu::Code& code, const cpu::Trap& trap) {
+  const cpu::TrapInfo& info = code.traps.at(static_cast<std::size_t>(trap.code - 1));
+  std::string text = info.message;
+  for (const auto value : trap.values) {
+    const auto at = text.find("{}");
+    if (at != std::string::npos) text.replace(at, 2, std::to_string(value));
+  }
+  return std::to_string(info.loc.line) + ": " + text + " [" + std::string(rule_name(info.rule)) + "]";
+}
+
+void set_inputs(const ir::Kernel& kernel, Call& call) {
+  std::uint64_t seed = 1;
+  for (const auto& param : kernel.params) {
+    if (param.kind == ir::ParamKind::scalar || param.kind == ir::ParamKind::out) continue;
+    std::int64_t count = 1;
+    for (const auto extent : call.view(param.buffer->name).shape) count *= extent;
+    call.set(param.buffer->name, numbers(param.buffer->type, count, seed++));
+  }
+}
+
+void expect_close(const std::string& name, const std::vector<double>& want, const std::vector<double>& got,
+                  double tolerance) {
+  ASSERT_EQ(want.size(), got.size());
+  double largest = 0;
+  for (const double value : want) largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+  int shown = 0;
+  for (std::size_t i = 0; i < want.size() && shown < 5; ++i) {
+    const bool both_nan = std::isnan(want[i]) && std::isnan(got[i]);
+    if (both_nan || want[i] == got[i] || std::abs(want[i] - got[i]) <= tolerance * largest) continue;
+    ADD_FAILURE() << name << " element " << i << ": interpreted " << want[i] << ", compiled " << got[i];
+    ++shown;
+  }
+}
+
+}  // namespace
+
+ir::Kernel kernel_of(const std::string& text, const lang::Bindings& bindings) {
+  Result<ir::Kernel> kernel = load(text, bindings);
+  if (!kernel) throw InternalError(kernel.diagnostics().render());
+  const Diagnostics broken = verify::verify(*kernel);
+  if (broken.has_errors()) throw InternalError(broken.render());
+  return *kernel;
+}
+
+cpu::Code code_of(const ir::Kernel& kernel, const cpu::Options& options) {
+  Result<cpu::Code> code = cpu::compile(kernel, options);
+  if (!code) throw InternalError(code.diagnostics().render());
+  return std::move(*code);
+}
+
+std::string run_blocks(const cpu::Code& code, const ir::BoundArgs& args) {
+  const std::vector<cpu::Slot> slots = slots_of(args);
+  const auto bytes = static_cast<std::size_t>((code.scratch_bytes + 63) / 64 * 64 + 64);
+  const std::unique_ptr<void, Free> scratch(std::aligned_alloc(64, bytes));
+  std::vector<std::int64_t> grid = args.grid;
+  grid.resize(3, 1);
+  for (std::int64_t z = 0; z < grid[2]; ++z) {
+    for (std::int64_t y = 0; y < grid[1]; ++y) {
+      for (std::int64_t x = 0; x < grid[0]; ++x) {
+        cpu::Trap trap;
+        const auto result = code.block(slots.data(), x, y, z, scratch.get(), &trap);
+        if (result != 0) {
+          EXPECT_EQ(trap.code, result);
+          return describe(code, trap);
+        }
+      }
+    }
+  }
+  return {};
+}
+
+void expect_runs(const ir::Kernel& kernel, Call& call, const cpu::Options& options) {
+  EXPECT_EQ(run_blocks(code_of(kernel, options), call.args()), "");
+}
+
+std::vector<double> numbers(ir::DType type, std::int64_t count, std::uint64_t seed) {
+  std::vector<double> values;
+  for (std::int64_t n = 0; n < count; ++n) {
+    seed = seed * 6364136223846793005U + 1442695040888963407U;
+    const auto draw = static_cast<std::int64_t>((seed >> 33) % 2001) - 1000;
+    double value = static_cast<double>(draw) / 125.0;
+    if (ir::is_float(type))
+      value = ir::round_to(type, value);
+    else if (ir::is_bool(type))
+      value = draw % 2 != 0 ? 1 : 0;
+    else
+      value = static_cast<double>(ir::int_to_int(type, draw));
+    values.push_back(value);
+  }
+  return values;
+}
+
+void expect_as_interpreted(const std::string& text, const Dims& dims, double tolerance,
+                           const lang::Bindings& bindings) {
+  const ir::Kernel kernel = kernel_of(text, bindings);
+  Call want(kernel, dims);
+  Call got(kernel, dims);
+  set_inputs(kernel, want);
+  set_inputs(kernel, got);
+  const Diagnostics found = interp::interpret(kernel, want.args());
+  ASSERT_TRUE(found.empty()) << found.render();
+  expect_runs(kernel, got);
+  for (const auto& param : kernel.params) {
+    if (param.kind == ir::ParamKind::scalar || param.kind == ir::ParamKind::in) continue;
+    const std::string& name = param.buffer->name;
+    expect_close(name, want.get(name), got.get(name), tolerance);
+  }
+}
+
+}  // namespace plait::test
