@@ -175,7 +175,7 @@ typedef struct plait_argument {
 /* Set `size` to sizeof(plait_run_options). */
 typedef struct plait_run_options {
   size_t size;
-  int32_t threads; /* 0: all of the machine */
+  int32_t threads; /* 0: all of the machine; never more than it has */
 } plait_run_options;
 
 /* Checks the call (shapes, strides, dtypes, alignment, overlap, `require`), then runs every block before it returns. On

@@ -220,6 +220,18 @@ void Binder::check_dim_sizes() {
                  fmt::format("{} is {} ({}); a dim is at most {}", dim->name, bound->second.i, origin_[dim.get()],
                              analysis::max_dim));
   }
+  for (const Slot& slot : slots_) {
+    if (!slot.usable) continue;
+    std::int64_t product = 1;
+    bool fits = std::all_of(slot.view.shape.begin(), slot.view.shape.end(), [&](std::int64_t extent) {
+      return !__builtin_mul_overflow(product, std::max<std::int64_t>(extent, 1), &product);
+    });
+    if (fits && product <= analysis::max_dim) continue;
+    diags_.error(Rule::argument_shape, slot.buffer().loc,
+                 fmt::format("the extents {} of {} multiply to more than {}", list_text(slot.view.shape),
+                             slot.buffer().name, analysis::max_dim),
+                 "pass a smaller tensor; extents of 0 count as 1");
+  }
 }
 
 void Binder::check_expected_dims() {

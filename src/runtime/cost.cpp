@@ -174,6 +174,13 @@ Cost Counter::tile_op(const ir::TileOp& op) {
 
 Cost estimate_cost(const ir::Kernel& kernel, const ir::BoundArgs& args) { return Counter(kernel, args).grid(0); }
 
+double interpreter_seconds(const Cost& cost) {
+  // Measured: products are a tight loop of their own, everything else is dispatched step by step.
+  constexpr double kProduct = 3e-9, kStep = 3e-8;
+  double products = cost.gemm_flops / 2;
+  return products * kProduct + (cost.steps - products) * kStep;
+}
+
 bool blocks_are_separable(const ir::Kernel& kernel) {
   bool separable = std::none_of(kernel.params.begin(), kernel.params.end(),
                                 [](const ir::Param& p) { return p.kind == ir::ParamKind::inout; });

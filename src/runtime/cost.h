@@ -10,6 +10,8 @@ struct Cost {
   double gemm_flops = 0;  ///< 2·M·N·K of every gemm
   bool exact = true;  ///< false where a bound or a condition reads a tensor, or only sampled iterations were counted
 };
+/// Time that the interpreter takes for this work, about.
+double interpreter_seconds(const Cost& cost);
 Cost estimate_cost(const ir::Kernel& kernel, const ir::BoundArgs& args);
 
 /// Whether running fewer blocks leaves the others' results untouched: no atomics on tensors, no `persistent` loop, no

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <atomic>
 #include <limits>
 #include <mutex>
@@ -138,7 +140,9 @@ Diagnostics execute(const cpu::Code& code, const ir::BoundArgs& args, const RunO
     for (std::int64_t i = 0; i < blocks; ++i) run_block(i, scratch.get());
   } else if (blocks > 0) {
     tbb::enumerable_thread_specific<Scratch> scratch([&] { return Scratch(code.scratch_bytes); });
-    tbb::task_arena arena(options.threads > 0 ? options.threads : tbb::task_arena::automatic);
+    // More threads than the machine has would only make oneTBB print a warning.
+    int most = tbb::info::default_concurrency();
+    tbb::task_arena arena(options.threads > 0 ? std::min(options.threads, most) : most);
     arena.execute([&] {
       tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, blocks), [&](const tbb::blocked_range<std::int64_t>& part) {
         void* memory = scratch.local().get();

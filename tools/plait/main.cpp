@@ -122,6 +122,10 @@ int run(int argc, char** argv) {
     int code = app.exit(e, out, err) == 0 ? kOk : kUsage;
     command.json = code != kOk && asks_for_json(argc, argv);
     if (code == kOk) return write_output(out.str(), code);
+    // CLI11 misses the command before it looks at what stands in its place.
+    if (e.get_name() == "RequiredError" && app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-') {
+      return fail(command, code, fmt::format("plait: there is no command '{}'; see plait --help\n", argv[1]));
+    }
     return fail(command, code, fmt::format("plait: {}", err.str()));
   }
   return run_action(command);

@@ -242,6 +242,10 @@ void add_run(CLI::App& app, Command& command) {
       ->check(CLI::Range(1, 4096));
   sub->add_flag("--verify", flags->request.verify,
                 "compare the result with the interpreter and with the kernel's reference");
+  sub->add_option(
+         "--interpreter-seconds", flags->request.interpreter_seconds,
+         "time that --verify may spend on the interpreter (default 20); beyond, it runs a part of the blocks, or none")
+      ->check(CLI::NonNegativeNumber);
   sub->add_flag("--bench", flags->request.bench, "measure: median time, GFLOP/s, GB/s");
   sub->add_flag("--no-checks", flags->no_checks, "leave out the run-time checks of accesses");
   sub->callback([flags, &command] { command.action = [flags] { return run(*flags); }; });

@@ -19,6 +19,7 @@ struct RunRequest {
   bool verify = false;
   bool bench = false;
   bool checks = true;
+  double interpreter_seconds = 20;  ///< that verification may spend on the interpreter
 };
 
 }  // namespace plait::cli

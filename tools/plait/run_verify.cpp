@@ -16,11 +16,12 @@ namespace {
 using runtime::HostTensor;
 using runtime::Poison;
 
-/// What the interpreter does in a second, and how long it may take.
-constexpr double kStepsPerSecond = 2e7;
-constexpr double kMaxSeconds = 20;
 /// Elements that a message names.
 constexpr std::size_t kShownElements = 4;
+
+std::string rough(double seconds) {
+  return seconds < 10 ? fmt::format("{:.2g}", seconds) : fmt::format("{:.0f}", seconds);
+}
 
 bool is_written(const ir::Param& param) {
   return param.kind == ir::ParamKind::out || param.kind == ir::ParamKind::inout;
@@ -153,10 +154,10 @@ void Verifier::compare_outputs(const std::string& with, const std::function<std:
 }
 
 void Verifier::compare_with_interpreter() {
-  seconds_ = runtime::estimate_cost(session_.kernel, data_.bound).steps / kStepsPerSecond;
-  if (seconds_ <= kMaxSeconds) return interpret_all();
+  seconds_ = runtime::interpreter_seconds(runtime::estimate_cost(session_.kernel, data_.bound));
+  if (seconds_ <= request_.interpreter_seconds) return interpret_all();
   if (runtime::blocks_are_separable(session_.kernel)) return interpret_some(seconds_);
-  result_.text += fmt::format("verify   not with the interpreter: it would take about {:.0f} s\n", seconds_);
+  result_.text += fmt::format("verify   not with the interpreter: it would take about {} s\n", rough(seconds_));
 }
 
 void Verifier::interpret_all() {
@@ -172,19 +173,19 @@ void Verifier::interpret_some(double seconds) {
   ir::BoundArgs call = call_on(outputs);
   double blocks = 1, all = 1;
   for (std::int64_t extent : call.grid) all *= static_cast<double>(extent);
-  double allowed = all * kMaxSeconds / seconds;
+  double allowed = all * request_.interpreter_seconds / seconds;
   for (std::int64_t& extent : call.grid) {
     extent = std::clamp<std::int64_t>(static_cast<std::int64_t>(allowed / blocks), 1, extent);
     blocks *= static_cast<double>(extent);
   }
-  if (seconds * blocks / all > 2 * kMaxSeconds) {
+  if (seconds * blocks / all > 2 * request_.interpreter_seconds) {
     result_.text +=
-        fmt::format("verify   not with the interpreter: one block would take about {:.0f} s\n", seconds / all);
+        fmt::format("verify   not with the interpreter: one block would take about {} s\n", rough(seconds / all));
     return;
   }
-  result_.text += fmt::format(
-      "verify   all blocks would take the interpreter about {:.0f} s: comparing the first {:.0f} of {:.0f}\n", seconds,
-      blocks, all);
+  result_.text +=
+      fmt::format("verify   all blocks would take the interpreter about {} s: comparing the first {:.0f} of {:.0f}\n",
+                  rough(seconds), blocks, all);
   Diagnostics failure = interp::interpret(session_.kernel, call);
   if (failure.has_errors()) return result_.diagnostics.append(failure);
   auto skip = [&](std::size_t i) {
@@ -216,8 +217,8 @@ void Verifier::nothing_to_compare() {
     return;
   }
   result_.diagnostics.error(Rule::verify_too_large, session_.kernel.loc,
-                            fmt::format("kernel {} has no reference, and the interpreter would take about {:.0f} s",
-                                        session_.kernel_name, seconds_));
+                            fmt::format("kernel {} has no reference, and the interpreter would take about {} s",
+                                        session_.kernel_name, rough(seconds_)));
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ static void test_rejections(void) {
   program = parse(scale_text);
   EXPECT(plait_program_verify(program, NULL, NULL, 0, &diagnostics) == PLAIT_OK && diagnostics == NULL);
   EXPECT(plait_program_verify(program, "absent", NULL, 0, NULL) == PLAIT_REJECTED);
-  plait_binding bad = {"t", "i32"};
+  plait_binding bad = {"t", "7"};
   EXPECT(plait_program_verify(program, NULL, &bad, 1, &diagnostics) == PLAIT_REJECTED && diagnostics != NULL);
   plait_diagnostics_destroy(diagnostics);
   plait_kernel* kernel = NULL;

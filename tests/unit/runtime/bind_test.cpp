@@ -141,6 +141,8 @@ TEST_F(BindTest, ExtentsThatOverflow) {
   for (const char* name : {"A", "B", "C"}) args.tensors[name].view.shape = {std::int64_t{1} << 61, 1};
   EXPECT_REPORTS(findings(), Rule::argument_memory, "spans more bytes than 64 bits count");
   EXPECT_REPORTS(findings(), Rule::argument_shape, "a dim is at most 140737488355327");
+  for (const char* name : {"A", "B", "C"}) args.tensors[name].view.shape = {huge, 256};
+  EXPECT_REPORTS(findings(), Rule::argument_shape, "[1099511627776, 256] of A multiply to more than 140737488355327");
 }
 
 TEST_F(BindTest, OutputOverlapsInput) {

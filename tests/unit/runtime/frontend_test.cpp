@@ -56,8 +56,11 @@ TEST(FrontendTest, Bindings) {
 Cost cost_of(const ir::Kernel& kernel, std::vector<std::int64_t> shape) {
   std::vector<float> memory(1 << 16);
   Args args;
-  for (const ir::Param& p : kernel.params)
-    args.tensors[p.buffer->name] = {{memory.data(), p.buffer->type, shape, {}}, -1, "host"};
+  std::size_t at = 0;
+  for (const ir::Param& p : kernel.params) {
+    args.tensors[p.buffer->name] = {{memory.data() + at, p.buffer->type, shape, {}}, -1, "host"};
+    at += memory.size() / kernel.params.size();
+  }
   auto bound = bind(kernel, args);
   if (!bound) throw std::runtime_error(bound.diagnostics().render());
   return estimate_cost(kernel, *bound);
