@@ -25,9 +25,11 @@ run: build       ## the main job: matmul and attention on the CPU, .npy in, .npy
 	@scripts/run.sh $(BUILD)/tools/plait/plait
 
 test: build      ## the whole suite
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target plait_tests
 	@cd $(BUILD) && ctest -j $(JOBS) --output-on-failure --no-tests=error --timeout 300
 
 test-fast: build ## unit tests only
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target plait_tests
 	@cd $(BUILD) && ctest -j $(JOBS) --output-on-failure --no-tests=error -L unit
 
 bench: build     ## measure against OpenBLAS and oneDNN, record in bench/results
@@ -51,7 +53,7 @@ lint: setup-dev  ## formatting and clang-tidy, as errors
 	@scripts/lint.sh
 
 asan: setup-dev  ## the suite under AddressSanitizer and UndefinedBehaviorSanitizer
-	@cmake --preset asan && cmake --build --preset asan -j $(JOBS)
+	@cmake --preset asan && cmake --build --preset asan -j $(JOBS) && cmake --build --preset asan -j $(JOBS) --target plait_tests
 	@cd build/asan && ctest -j $(JOBS) --output-on-failure --no-tests=error --timeout 600
 
 soak: build setup-dev  ## long sweeps: more random programs, fuzzers
