@@ -146,12 +146,15 @@ void add_sequence(std::vector<Reference>& all) {
       {"mamba2_chunk_state",
        chunk_state,
        state_flops,
-       {},
+       // x·exp(…)·dt is rounded to f16 before the product, as the published kernels do.
+       {{"f32", 0.02}},
        "x[B, S, H, P], Bm[B, S, G, N], dt[B, H, S / L, L], dA_cumsum[B, H, S / L, L], states[B, S / L, H, P, N]"});
   all.push_back({"mamba2_chunk_scan",
                  chunk_scan,
                  scan_flops,
-                 {},
+                 // cb·exp(…)·dt is rounded to f16 before the product, as the published kernels do: each term carries
+                 // half an ulp of f16, and terms of one row differ by orders of magnitude.
+                 {{"f16", 0.02}},
                  "cb[B, S / L, G, L, L], x[B, S, H, P], dt[B, H, S / L, L], dA_cumsum[B, H, S / L, L], C[B, S, G, N], "
                  "prev_states[B, S / L, H, P, N], D[H], out[B, S, H, P]"});
 }
