@@ -165,6 +165,7 @@ void emit_function(Emitter& e, const std::string& name) {
   e.b.CreateBr(body);
   e.b.SetInsertPoint(body);
   emit_body(e, e.kernel.body);
+  if (e.streams) e.b.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   e.b.CreateRet(e.b.getInt32(0));
   if (e.trap_code->getNumIncomingValues() == 0) {
     e.trap_code->eraseFromParent();

@@ -26,6 +26,7 @@ void Emitter::slow(const Loc& loc, std::string reason) {
 std::optional<std::int64_t> const_int(const llvm::Value* value) {
   const auto* constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(value);
   if (constant == nullptr || constant->getBitWidth() > 64) return std::nullopt;
+  if (constant->getBitWidth() == 1) return constant->isZero() ? 0 : 1;
   return constant->getSExtValue();
 }
 

@@ -8,6 +8,7 @@
 #include "emit/cpu/cpu.h"
 #include "emit/cpu/scratch.h"
 #include "emit/cpu/vector_target.h"
+#include "ir/visit.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace plait::cpu {
@@ -51,6 +52,13 @@ struct LoopTargets {
   llvm::BasicBlock* exit = nullptr;
 };
 
+/// The next iteration of the pipelined loop around a statement: what copies fetch ahead for.
+struct NextIteration {
+  const ir::VarDecl* var = nullptr;
+  llvm::Value* value = nullptr;  ///< of var, i64
+  ir::VarMap lets;               ///< definitions in the loop body, in terms of var and of what is defined outside
+};
+
 /// Everything the emission of one kernel's block function has in common. The functions that emit (emit_expr, emit_stmt,
 /// the tile operations) take it as their first argument and append at `b`.
 struct Emitter {
@@ -78,6 +86,8 @@ struct Emitter {
   std::vector<LoopTargets> loops;
   Lanes lanes;
   bool in_parallel = false;
+  std::optional<NextIteration> next;
+  bool streams = false;  ///< a store went past the caches, so that the block must end with a fence
 
   /// Index checks that analysis has proved needless: (the Load, or the Stmt that stores, dimension).
   std::set<std::pair<const void*, std::size_t>> proved;

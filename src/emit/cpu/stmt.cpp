@@ -101,16 +101,38 @@ void emit_persistent(Emitter& e, const ir::For& loop, const Loc& loc) {
   });
 }
 
+/// Iterations in order; copies from global memory ask for the tile of the next one while they run.
+void emit_pipelined(Emitter& e, const ir::For& loop, const Loc& loc) {
+  const ir::LoopAxis& axis = loop.axes.front();
+  emit_nest(e, {&axis}, loc, true, [&] {
+    llvm::Value* now = e.vars.at(axis.var.get()).v;
+    e.next = NextIteration{axis.var.get(), e.b.CreateAdd(now, emit_index(e, axis.step)), {}};
+    emit_body(e, loop.body);
+    e.next.reset();
+  });
+}
+
+void emit_let(Emitter& e, const ir::Let& let) {
+  e.vars[let.var.get()] = emit_expr(e, let.value);
+  if (!e.next.has_value() || e.in_parallel) return;
+  const ir::ExprRef value = ir::substitute(let.value, e.next->lets);
+  constexpr int limit = 100;  // nodes: definitions that use each other grow when they are written out
+  int nodes = 0;
+  ir::walk(value, [&](const ir::Expr&) { ++nodes; });
+  if (nodes <= limit && harmless(*value)) e.next->lets[let.var.get()] = value;
+}
+
 void emit_for(Emitter& e, const ir::For& loop, const Loc& loc) {
   switch (loop.kind) {
     case ir::LoopKind::serial:
     case ir::LoopKind::unrolled:
-    case ir::LoopKind::vectorized:
-    case ir::LoopKind::pipelined: {
+    case ir::LoopKind::vectorized: {
       std::vector<const ir::LoopAxis*> axes;
       for (const auto& axis : loop.axes) axes.push_back(&axis);
       return emit_nest(e, axes, loc, true, [&] { emit_body(e, loop.body); });
     }
+    case ir::LoopKind::pipelined:
+      return emit_pipelined(e, loop, loc);
     case ir::LoopKind::parallel:
       return emit_parallel(e, loop, loc);
     case ir::LoopKind::persistent:
@@ -144,7 +166,7 @@ void emit_stmt(Emitter& e, const ir::Stmt& stmt) {
                  [&](const ir::For& x) { emit_for(e, x, stmt.loc); },
                  [&](const ir::While& x) { emit_while(e, x); },
                  [&](const ir::If& x) { emit_if_stmt(e, x); },
-                 [&](const ir::Let& x) { e.vars[x.var.get()] = emit_expr(e, x.value); },
+                 [&](const ir::Let& x) { emit_let(e, x); },
                  [&](const ir::Alloc& x) { emit_alloc(e, stmt, x); },
                  [&](const ir::Store& x) { emit_store(e, stmt, x); },
                  [&](const ir::AtomicElement& x) { emit_atomic_element(e, stmt, x); },

@@ -9,6 +9,9 @@
 namespace plait::cpu {
 namespace {
 
+/// Alignment that a store past the caches needs.
+constexpr unsigned stream_bytes = 32;
+
 bool same_memory(const BufferInfo& a, const BufferInfo& b) {
   return a.decl->type == b.decl->type && a.global() == b.global();
 }
@@ -48,16 +51,32 @@ void move(Emitter& e, const Transfer& t, llvm::Value* src, llvm::Value* dst, int
       value = to_memory(e, *t.dst, convert_element(e, t.src->decl->type, t.dst->decl->type, value));
     }
   }
-  const llvm::Align align(std::max(1U, value->getType()->getScalarSizeInBits() / 8));
-  tag(*t.dst, e.b.CreateAlignedStore(value, element_pointer(e, *t.dst, dst), align));
+  llvm::Align align(std::max(1U, value->getType()->getScalarSizeInBits() / 8));
+  const bool stream = t.stream && value->getType()->getPrimitiveSizeInBits() % (8 * stream_bytes) == 0;
+  if (stream) align = llvm::Align(stream_bytes);
+  auto* store = e.b.CreateAlignedStore(value, element_pointer(e, *t.dst, dst), align);
+  if (stream)
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                       llvm::MDNode::get(e.context, {llvm::ConstantAsMetadata::get(e.b.getInt32(1))}));
+  tag(*t.dst, store);
+}
+
+/// Asks for the source of the next transfer while this one runs, one line in turn.
+void fetch_ahead(Emitter& e, const Transfer& t, llvm::Value* src) {
+  llvm::Value* pointer = element_pointer(e, *t.src, e.b.CreateAdd(src, t.ahead));
+  const std::vector<llvm::Value*> args = {pointer, e.b.getInt32(0), e.b.getInt32(3), e.b.getInt32(1)};
+  e.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()}, args);
 }
 
 /// A row whose two sides are contiguous. Vectors are emitted by fours while a literal length lasts, then in halves.
 void move_row(Emitter& e, const Transfer& t, llvm::Value* src, llvm::Value* dst, const Span& span) {
   const int lanes = row_lanes(e, t);
+  const std::int64_t line = t.ahead == nullptr ? 0 : 64 * 8 / element_type(e, *t.src)->getScalarSizeInBits();
   const auto at = [&](llvm::Value* i, std::int64_t more, int width) {
     llvm::Value* index = e.b.CreateAdd(i, e.i64(more));
-    move(e, t, src == nullptr ? nullptr : e.b.CreateAdd(src, index), e.b.CreateAdd(dst, index), width);
+    llvm::Value* from = src == nullptr ? nullptr : e.b.CreateAdd(src, index);
+    if (line != 0 && (const_int(i).value_or(0) + more) % line == 0) fetch_ahead(e, t, from);
+    move(e, t, from, e.b.CreateAdd(dst, index), width);
   };
   const auto lo = const_int(span.lo);
   const auto hi = const_int(span.hi);
@@ -134,12 +153,24 @@ void collapse(Emitter& e, Transfer& t, std::vector<Span>& spans) {
   }
 }
 
+/// Whether every row of the destination begins where a store past the caches may write.
+llvm::Value* stream_aligned(Emitter& e, const Transfer& t) {
+  llvm::Type* i64 = e.b.getInt64Ty();
+  llvm::Value* bits = e.b.CreatePtrToInt(element_pointer(e, *t.dst, t.dst_first), i64);
+  const std::int64_t bytes = element_type(e, *t.dst)->getScalarSizeInBits() / 8;
+  for (std::size_t d = 0; d + 1 < t.dims.size(); ++d)
+    bits = e.b.CreateOr(bits, e.b.CreateMul(t.dims[d].dst_stride, e.i64(bytes)));
+  return e.b.CreateICmpEQ(e.b.CreateAnd(bits, e.i64(stream_bytes - 1)), e.i64(0));
+}
+
 }  // namespace
 
 Transfer Transfer::filled(llvm::Value* value) const {
   Transfer fill = *this;
   fill.src = nullptr;
   fill.src_first = nullptr;
+  fill.ahead = nullptr;
+  fill.stream = false;
   fill.constant = value;
   return fill;
 }
@@ -154,7 +185,13 @@ void emit_transfer(Emitter& e, const Transfer& transfer, const std::vector<Span>
   Transfer t = transfer;
   std::vector<Span> boxes = spans;
   collapse(e, t, boxes);
-  move_box(e, t, 0, t.src_first, t.dst_first, boxes);
+  t.stream = false;
+  const auto plain = [&] { move_box(e, t, 0, t.src_first, t.dst_first, boxes); };
+  if (!transfer.stream || !contiguous(t)) return plain();
+  Transfer streaming = t;
+  streaming.stream = true;
+  e.streams = true;
+  emit_if(e, stream_aligned(e, t), [&] { move_box(e, streaming, 0, t.src_first, t.dst_first, boxes); }, plain);
 }
 
 llvm::Value* convert_element(Emitter& e, ir::DType from, ir::DType to, llvm::Value* value) {

@@ -21,6 +21,9 @@ struct Transfer {
   const BufferInfo* dst = nullptr;
   llvm::Value* dst_first = nullptr;
   std::vector<TransferDim> dims;  ///< outermost first, at least one
+  llvm::Value* ahead =
+      nullptr;          ///< distance, in elements, to the source of the next transfer of this kind, to be prefetched
+  bool stream = false;  ///< nobody reads the destination soon: store past the caches where that is possible
 
   Transfer filled(llvm::Value* value) const;
 };
