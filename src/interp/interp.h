@@ -7,17 +7,19 @@
 namespace plait::interp {
 
 struct Options {
-  /// Stops a program that runs longer than this many statements and element operations (a runaway `while`); 0 means no
-  /// limit.
+  /// Stops a program that runs longer than this (a runaway `while`); 0 means no limit. A step is an operation of an
+  /// expression or a statement, or an element of a tile operation (of a gemm: a multiply-add).
   std::uint64_t max_steps = 0;
   /// Receives each line of a `print` statement; null drops them.
   std::function<void(const std::string&)> print;
 };
 
-/// The serial meaning of a program: blocks in order, statements in order, `parallel` iterations in order. Finds
-/// out-of-bounds accesses, reads of elements never written (on-chip, and of `out` parameters), parallel iterations that
-/// touch each other's elements, division by zero, failed asserts. The first finding ends the run and is the only
-/// diagnostic, with the values of the loop variables around it.
+/// The serial meaning of a verified program: blocks in order, statements in order, iterations of `parallel` in order.
+/// Writes the `out` and `inout` tensors. Finds accesses out of bounds, reads of elements never written (on chip, and of
+/// `out` parameters), iterations of a parallel loop or blocks of the grid that touch each other's elements, divisions
+/// by zero, failed asserts, loops that do not step forward. The first finding ends the run and is the only diagnostic,
+/// with the values of the grid and loop variables around it. Sums (reduce_sum, reduce_abssum, cumsum) are taken in
+/// ascending order in the destination's type, in f32 where that is a narrower float.
 Diagnostics interpret(const ir::Kernel& kernel, const ir::BoundArgs& args, const Options& options = {});
 
 }  // namespace plait::interp

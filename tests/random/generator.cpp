@@ -25,20 +25,34 @@ void Generator::choose_sizes() {
   rows_ = rng_.pick({1, 2, 3, 4, 8, 16});
   columns_ = rng_.pick({1, 2, 4, 5, 8, 16});
   inner_ = rng_.pick({1, 2, 3, 4, 8});
-  in_type_ = rng_.pick({"f32", "f32", "f16", "bf16", "f64", "i8", "u8", "e4m3", "tf32"});
-  acc_type_ = in_type_ == "f64" ? "f64" : in_type_ == "i8" || in_type_ == "u8" ? "i32" : "f32";
-  out_type_ = rng_.pick({"f32", "f16", "i32", "i8", "f64", "bf16", "i64"});
+  in_type_ = rng_.pick({"f32", "f32", "f16", "bf16", "f64", "i8", "u8", "i4", "e4m3", "e5m2", "e2m1", "tf32"});
+  acc_type_ = in_type_ == "f64" ? "f64" : in_type_[0] == 'i' || in_type_[0] == 'u' ? "i32" : "f32";
+  out_type_ = rng_.pick({"f32", "f16", "i32", "i8", "f64", "bf16", "i64", "u4", "i16", "u32", "u64"});
   persistent_ = rng_.chance(20);
+  strided_ = rng_.chance(30);
 }
 
 std::string Generator::header() {
+  const std::string strides = strided_ ? " strides [pitch, 1]" : "";
   std::string text = fmt::format(
-      "kernel random(A: in {0}[M, K], B: in {0}[K, N], D: in {1}[M, N], bias: in f32[N],\n"
-      "              C: out {1}[M, N], E: inout {2}[M, N], counts: inout i32[8], total: inout {2}[{3}, {4}],\n"
-      "              alpha: f32, n: i64):\n",
-      in_type_, out_type_, acc_type_, rows_, columns_);
+      "def larger(x, y):\n  return select(x < y, y, x)\n\n"
+      "kernel random(A: in {0}[M, K], B: in {0}[K, N], D: in {1}[M, N]{6}, bias: in f32[N],\n"
+      "              C: out {1}[M, N], E: inout {2}[M, N], counts: inout i32[8], peaks: inout i32[8], total: inout "
+      "{2}[{3}, {4}],\n"
+      "              alpha: f32, n: i64{5}):\n",
+      in_type_, out_type_, acc_type_, rows_, columns_, dumps(), strides);
   if (persistent_) return text + fmt::format("  grid block = {}\n", rng_.between(1, 5));
   return text + fmt::format("  grid bx = ceildiv(N, {}), by = ceildiv(M, {})\n", columns_, rows_);
+}
+
+/// A tensor for each tile that the blocks leave behind.
+std::string Generator::dumps() const {
+  std::string text;
+  for (const Tile& tile : dumped_) {
+    text += fmt::format(",\n              {0}_all: out {1}[ceildiv(M, {2}), ceildiv(N, {3}), {4}]", tile.name,
+                        tile.type, rows_, columns_, fmt::join(tile.shape, ", "));
+  }
+  return text;
 }
 
 void Generator::frame() {
@@ -52,7 +66,8 @@ void Generator::frame() {
   nested(fmt::format("for ty, tx in persistent(ceildiv(M, {}), ceildiv(N, {})):", rows_, columns_), inside);
 }
 
-/// Each block writes its own part of C, and reads and writes its own part of E.
+/// Each block writes its own part of C, reads and writes its own part of E, and stores its tiles, so that what went
+/// wrong in any of them shows.
 void Generator::epilogue() {
   const std::string row = fmt::format("{} * {}", row_block_, rows_);
   const std::string column = fmt::format("{} * {}", column_block_, columns_);
@@ -69,6 +84,11 @@ void Generator::epilogue() {
            [&] { line(fmt::format("C[{} + i, {} + j] = {}", row, column, expr(out_type_, 3))); });
   });
   indices_.clear();
+  dumped_ = tiles_;
+  for (const Tile& tile : dumped_) {
+    const char* zeros = tile.shape.size() == 2 ? "0, 0" : "0";
+    line(fmt::format("copy({0}, {0}_all[{1}, {2}, {3}])", tile.name, row_block_, column_block_, zeros));
+  }
 }
 
 void Generator::line(const std::string& text) {
@@ -121,12 +141,14 @@ void Generator::statements(int count) {
 
 void Generator::statement() {
   const auto choice = rng_.between(0, 99);
-  if (choice < 18 || tiles_.empty()) return load_tile();
-  if (choice < 40) return elementwise();
-  if (choice < 50) return reduce();
-  if (choice < 60) return product();
-  if (choice < 71) return loop();
-  if (choice < 76) return branch();
+  if (choice < 15 || tiles_.empty()) return load_tile();
+  if (choice < 34) return elementwise();
+  if (choice < 40) return scalar_loop();
+  if (choice < 48) return reduce();
+  if (choice < 58) return product();
+  if (choice < 68) return loop();
+  if (choice < 74) return branch();
+  if (choice < 76) return store_rows();
   if (choice < 80) return running_sum();
   if (choice < 83) return transpose();
   if (choice < 86) return shift_within_tile();
@@ -172,6 +194,34 @@ void Generator::load_rows() {
   const Tile& tile = new_tile(out_type_, {rows_, columns_});
   const std::string column = begin(column_block_, columns_);
   line(fmt::format("copy(D[{}, {}], {}, rows={})", rng_.between(0, 2), column, tile.name, rows));
+}
+
+/// Some rows of this block's part of E, in reverse order.
+void Generator::store_rows() {
+  const Tile* tile = any_tile(2);
+  if (tile == nullptr || tile->shape != std::vector<int>{rows_, columns_}) return;
+  const Tile from = *tile;
+  const std::string rows = fresh("r");
+  line(fmt::format("{} = shared i32[{}]", rows, rows_));
+  nested(fmt::format("for i in parallel({}):", rows_), [&] {
+    line(fmt::format("{}[i] = select(i % 3 == {}, i32(-1), i32({} - i))", rows, rng_.between(0, 3), rows_ - 1));
+  });
+  line(fmt::format("copy({}, E[{} * {}, {} * {}], rows={})", from.name, row_block_, rows_, column_block_, columns_,
+                   rows));
+}
+
+/// One row of a tile, element after element: each may read what the ones before wrote.
+void Generator::scalar_loop() {
+  const Tile* tile = any_tile(2);
+  if (tile == nullptr) return;
+  const Tile target = *tile;
+  const char* kind = rng_.pick({"range", "vectorized", "unrolled"});
+  indices_ = {{"i", target.shape[1]}};
+  nested(fmt::format("for i in {}({}):", kind, target.shape[1]), [&] {
+    const auto row = rng_.between(0, target.shape[0] - 1);
+    line(fmt::format("{}[{}, i] = {}", target.name, row, expr(target.type, 3)));
+  });
+  indices_.clear();
 }
 
 void Generator::elementwise() {
@@ -310,6 +360,7 @@ void Generator::branch() {
   const std::string a = uniform(), b = uniform(), c = uniform();
   nested(fmt::format("if {} % 2 == {} or {} < {}:", a, rng_.between(0, 1), b, c),
          [&] { statements(static_cast<int>(rng_.between(1, 2))); });
+  if (rng_.chance(20)) nested(fmt::format("elif {} > {}:", b, c), [&] { statements(1); });
   if (rng_.chance(50)) nested("else:", [&] { statements(1); });
   break_allowed_ = was_allowed;
   --depth_;
@@ -348,7 +399,9 @@ void Generator::count_atomically() {
   const Tile* tile = any_tile(2);
   if (tile == nullptr) return;
   nested(fmt::format("for i, j in parallel({}, {}):", tile->shape[0], tile->shape[1]), [&] {
-    line(fmt::format("atomic_add(counts[(i32({}[i, j]) % 8 + 8) % 8], {})", tile->name, rng_.between(1, 3)));
+    const std::string place = fmt::format("[(i32({}[i, j]) % 8 + 8) % 8]", tile->name);
+    if (rng_.chance(50)) return line(fmt::format("atomic_add(counts{}, {})", place, rng_.between(1, 3)));
+    line(fmt::format("atomic_max(peaks{}, i32(i + j) - {})", place, rng_.between(0, 3)));
   });
 }
 
@@ -383,6 +436,9 @@ void Generator::let() {
   lets_.push_back(name);
 }
 
-void Generator::assert_something() { line(fmt::format("assert {} >= 0 or {} < 0, \"holds\"", row_block_, row_block_)); }
+void Generator::assert_something() {
+  line(fmt::format("assert {} >= 0 or {} < 0, \"holds\"", row_block_, row_block_));
+  nested("task(latency=500, ii=64):", [&] { elementwise(); });
+}
 
 }  // namespace plait::test

@@ -25,6 +25,7 @@ class Generator {
  private:
   // Header and frame.
   std::string header();
+  std::string dumps() const;
   void choose_sizes();
   void frame();
   void epilogue();
@@ -34,7 +35,9 @@ class Generator {
   void statement();
   void load_tile();
   void load_rows();
+  void store_rows();
   void elementwise();
+  void scalar_loop();
   void reduce();
   void product();
   void loop();
@@ -58,9 +61,12 @@ class Generator {
   std::string condition(int depth);
   std::string literal(const std::string& type);
   std::string converted(const std::string& to, const std::string& from, const std::string& text);
+  std::string adverbial_cast(const std::string& to, const std::string& from, const std::string& text);
   /// An element of a tile that the current iteration may read, if any tile has one.
   std::optional<std::string> element(const std::string& type);
-  /// A whole number of at most 8 in size made from an element, for sums that must be exact.
+  /// A whole number of at most 6 in size made from an element, for sums that must be exact.
+  /// A global element that is there, or zero.
+  std::string guarded(const std::string& type);
   std::string small_whole(const std::string& type, const std::string& text);
   /// A number that is the same in all iterations: a block index, a loop variable, or a constant.
   std::string uniform();
@@ -84,8 +90,9 @@ class Generator {
   int rows_ = 4, columns_ = 4, inner_ = 4;  ///< extents of the tiles
   std::string row_block_ = "by", column_block_ = "bx";
   std::string in_type_ = "f32", acc_type_ = "f32", out_type_ = "f32";
-  bool persistent_ = false, in_pipeline_ = false, break_allowed_ = false;
+  bool persistent_ = false, strided_ = false, in_pipeline_ = false, break_allowed_ = false;
   std::vector<Tile> tiles_;
+  std::vector<Tile> dumped_;                          ///< the tiles at the end of a block
   std::vector<std::string> loops_;                    ///< variables of the serial loops around
   std::vector<std::string> lets_;                     ///< i64 values
   std::vector<std::pair<std::string, int>> indices_;  ///< of the parallel loop around, with their extents

@@ -38,6 +38,7 @@ RandomProgram make_random_program(std::uint64_t seed) {
   for (const ir::Var& dim : program.kernel.dims) {
     program.dims[dim->name] = rng.pick({0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 24});
   }
+  if (program.dims.count("pitch") != 0) program.dims["pitch"] = program.dims["N"] + rng.between(0, 3);
   const Call layout(program.kernel, program.dims);
   for (const ir::Param& param : program.kernel.params) {
     if (param.kind == ir::ParamKind::scalar) {
