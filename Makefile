@@ -40,7 +40,8 @@ bench-compare: build  ## measure again and fail where a ratio fell below the rec
 	@scripts/setup.sh bench
 	@scripts/bench.sh $(BUILD) --compare
 
-bundle: setup    ## one folder and .tar.xz that runs on any x86-64 Linux with glibc >= 2.36
+bundle:          ## one folder and .tar.xz that runs on any x86-64 Linux with glibc >= 2.36
+	@scripts/setup.sh build bundle
 	@scripts/bundle.sh
 
 install: build   ## install the library, headers, CLI and CMake package (PREFIX=/usr/local)
@@ -57,6 +58,7 @@ asan: setup-dev  ## the suite under AddressSanitizer and UndefinedBehaviorSaniti
 	@cd build/asan && ctest -j $(JOBS) --output-on-failure --no-tests=error --timeout 600
 
 soak: build setup-dev  ## long sweeps: more random programs, fuzzers
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target plait_tests
 	@scripts/soak.sh $(BUILD)
 
 clean:           ## remove every build folder

@@ -7,6 +7,7 @@ build=(g++ cmake ninja-build ccache make python3 python3-numpy
        libtbb-dev libgtest-dev libgmock-dev)
 dev=(clang-22 clang-tidy-22 clang-format-22 libclang-rt-22-dev)
 bench=(libopenblas-dev libdnnl-dev)
+bundle=(patchelf xz-utils libzstd-dev zlib1g-dev libxml2-dev libffi-dev libedit-dev libcurl4-openssl-dev)
 
 wanted=()
 for group in "$@"; do
