@@ -21,8 +21,8 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 const Bindings matmul_tiles = {{"block_M", "256"}, {"block_N", "256"}, {"block_K", "256"}};
-const Bindings attention_tiles = {{"block_M", "128"}, {"block_N", "64"}};
-const Bindings rmsnorm_tiles = {{"block_M", "1"}, {"block_N", "4096"}};
+const Bindings attention_tiles = {{"block_M", "64"}, {"block_N", "64"}};
+const Bindings rmsnorm_tiles = {{"block_M", "1"}, {"block_N", "2048"}};
 
 std::string kernel_path(const std::string& name) { return std::string(PLAIT_KERNELS) + "/" + name + ".tile"; }
 

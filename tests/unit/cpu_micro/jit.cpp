@@ -2,11 +2,11 @@
 
 #include <chrono>
 
+#include "emit/cpu/optimize.h"
 #include "emit/cpu/vector_math.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -56,20 +56,6 @@ std::unique_ptr<llvm::Module> build(llvm::LLVMContext& context, llvm::TargetMach
   llvm::raw_string_ostream stream(error);
   if (llvm::verifyModule(*module, &stream)) throw InternalError(error);
   return module;
-}
-
-void optimize(llvm::Module& module, llvm::TargetMachine& tm) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&tm);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
 /// Resolves what emitted code calls through math_symbol.
