@@ -140,15 +140,18 @@ Diagnostics execute(const cpu::Code& code, const ir::BoundArgs& args, const RunO
     for (std::int64_t i = 0; i < blocks; ++i) run_block(i, scratch.get());
   } else if (blocks > 0) {
     tbb::enumerable_thread_specific<Scratch> scratch([&] { return Scratch(code.scratch_bytes); });
-    // More threads than the machine has would only make oneTBB print a warning.
-    int most = tbb::info::default_concurrency();
-    tbb::task_arena arena(options.threads > 0 ? std::min(options.threads, most) : most);
-    arena.execute([&] {
+    auto run_all = [&] {
       tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, blocks), [&](const tbb::blocked_range<std::int64_t>& part) {
         void* memory = scratch.local().get();
         for (std::int64_t i = part.begin(); i != part.end(); ++i) run_block(i, memory);
       });
-    });
+    };
+    // An arena of more threads than the machine has would only make oneTBB print a warning.
+    if (options.threads == 0 || options.threads >= tbb::info::default_concurrency()) {
+      run_all();
+    } else {
+      tbb::task_arena(options.threads).execute(run_all);
+    }
   }
   if (first.block() == std::numeric_limits<std::int64_t>::max()) return {};
   return describe(code, first, args.grid);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "runtime/simplify.h"
 #include "verify/verify.h"
 
 namespace plait::runtime {
@@ -31,7 +32,8 @@ const std::vector<Pass>& front_passes() {
   static const std::vector<Pass> passes = {
       {"parse", "the text as written, in canonical form"},
       {"elaborate", "one kernel: parameters bound, functions inlined, every expression typed"},
-      {"verify", "the same program, every rule of the language checked"},
+      {"verify", "the same program, every rule of the language checked; this is what targets get"},
+      {"simplify", "for reading: every index, bound and value simplified where it stands"},
   };
   return passes;
 }
@@ -57,7 +59,10 @@ Result<ir::Kernel> build_kernel(const syntax::File& file, const std::string& nam
   if (observer) observer("elaborate", *kernel);
   Diagnostics findings = verify::verify(*kernel);
   if (findings.has_errors()) return findings;
-  if (observer) observer("verify", *kernel);
+  if (observer) {
+    observer("verify", *kernel);
+    observer("simplify", simplify_kernel(*kernel));
+  }
   return kernel;
 }
 

@@ -6,7 +6,7 @@
 
 namespace plait::runtime {
 
-/// The way from a text to a kernel that may be run: parse, then for one kernel the passes below in order.
+/// The way from a text to a kernel that may be run, and what can be looked at on it.
 struct Pass {
   std::string_view name;
   std::string_view summary;

@@ -35,8 +35,9 @@ class Printer {
   Printer(const PrintOptions& options, Outcome& outcome) : options_(options), outcome_(outcome) {}
 
   void add(std::string_view pass, const std::string& kernel, const std::string& text) {
-    bool wanted = options_.after_all || pass == (options_.after.empty() ? runtime::front_passes().back().name
-                                                                        : std::string_view(options_.after));
+    // Unless asked otherwise, what a target gets.
+    std::string_view asked = options_.after.empty() ? std::string_view("verify") : std::string_view(options_.after);
+    bool wanted = options_.after_all || pass == asked;
     if (!wanted) return;
     if (options_.after_all) outcome_.text += fmt::format("# after {}{}\n", pass, kernel.empty() ? "" : ": " + kernel);
     outcome_.text += text;
@@ -89,7 +90,7 @@ Outcome print(const PrintOptions& options) {
 }  // namespace
 
 void add_print(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "print", "Print a tile program as it is after a pass (default: the last)");
+  CLI::App* sub = add_command(app, command, "print", "Print a tile program as it is after a pass (default: verify)");
   auto options = std::make_shared<PrintOptions>();
   add_program_options(*sub, command, options->program, false);
   auto* after = sub->add_option("--after", options->after, "name of the pass")->type_name("PASS");

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <set>
@@ -158,6 +159,12 @@ std::string unused_name(const std::string& stem) {
   return name;
 }
 
+/// Whether a verification found a fault, rather than that it could not be made.
+bool found_fault(const Diagnostics& diagnostics) {
+  const auto& list = diagnostics.list();
+  return std::any_of(list.begin(), list.end(), [](const Diagnostic& d) { return d.rule != Rule::verify_too_large; });
+}
+
 /// Leaves one file that repeats the failure, and names it.
 void leave_reproducer(const Session& session, const RunRequest& request, const RunData& data, Outcome& outcome) {
   interp::FailedRun failure;
@@ -199,7 +206,8 @@ void run_kernel(const Session& session, const RunRequest& request, Outcome& outc
     outcome.report.set("max_abs_err", v.max_abs_err);
     outcome.report.set("max_rel_err", v.max_rel_err);
     outcome.diagnostics.append(v.diagnostics);
-    if (v.diagnostics.has_errors()) return leave_reproducer(session, request, data, outcome);
+    if (found_fault(v.diagnostics)) leave_reproducer(session, request, data, outcome);
+    if (v.diagnostics.has_errors()) return;
   }
   auto files = stage_outputs(request, data);
   if (!files) return outcome.diagnostics.append(files.diagnostics());
