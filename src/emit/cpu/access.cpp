@@ -68,6 +68,18 @@ Val load_memory(Emitter& e, const BufferInfo& buffer, llvm::Type* type, const Va
   return varying(tag(buffer, e.b.CreateMaskedGather(vector, pointers, align, full_mask(e), nothing)));
 }
 
+void store_vector(Emitter& e, const BufferInfo& buffer, llvm::Value* value, llvm::Value* pointer, llvm::Align align) {
+  const std::uint64_t bytes = value->getType()->getPrimitiveSizeInBits() / 8;
+  if (buffer.stream && bytes >= 16) {
+    auto* store = e.b.CreateAlignedStore(value, pointer, llvm::Align(bytes));
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                       llvm::MDNode::get(e.context, {llvm::ConstantAsMetadata::get(e.b.getInt32(1))}));
+    tag(buffer, store);
+  } else {
+    tag(buffer, e.b.CreateAlignedStore(value, pointer, align));
+  }
+}
+
 void store_memory(Emitter& e, const BufferInfo& buffer, llvm::Type* type, const Val& offset, const Val& value) {
   const llvm::Align align = element_align(type);
   if (e.lanes.count == 1) {
@@ -78,7 +90,7 @@ void store_memory(Emitter& e, const BufferInfo& buffer, llvm::Type* type, const 
   if (offset.form == Form::linear && offset.step == 1) {
     llvm::Value* pointer = e.b.CreateGEP(type, buffer.base, offset.v);
     if (e.lanes.mask == nullptr)
-      tag(buffer, e.b.CreateAlignedStore(all, pointer, align));
+      store_vector(e, buffer, all, pointer, align);
     else
       tag(buffer, e.b.CreateMaskedStore(all, pointer, align, e.lanes.mask));
     return;

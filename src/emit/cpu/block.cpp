@@ -107,13 +107,7 @@ void bind_grid(Emitter& e) {
 
 void declare_on_chip(Emitter& e) {
   ir::walk(e.kernel.body, [&](const ir::Stmt& stmt) {
-    const auto* alloc = std::get_if<ir::Alloc>(&stmt.node);
-    if (alloc == nullptr) return;
-    BufferInfo& info = e.buffers[alloc->buffer.get()];
-    info = BufferInfo{};
-    info.decl = alloc->buffer.get();
-    for (const auto extent : ir::static_shape(*alloc->buffer)) info.extents.push_back(e.i64(extent));
-    for (const auto stride : buffer_strides(*alloc->buffer)) info.strides.push_back(e.i64(stride));
+    if (const auto* alloc = std::get_if<ir::Alloc>(&stmt.node)) e.declare(alloc->buffer);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include "emit/cpu/access.h"
 #include "emit/cpu/expr.h"
+#include "emit/cpu/prefetch.h"
 #include "emit/cpu/tile_ops.h"
 #include "emit/cpu/transfer.h"
 #include "emit/cpu/vector_convert.h"
@@ -286,43 +287,13 @@ void copy_tiles(Emitter& e, const ir::Stmt& stmt, const Tile& src, const Tile& d
   copy.emit(attrs, ahead);
 }
 
-bool mentions(const ir::ExprRef& expr, const ir::VarDecl* var) {
-  bool found = false;
-  ir::walk(expr, [&](const ir::Expr& x) {
-    const auto* ref = std::get_if<ir::VarRef>(&x.node);
-    found = found || (ref != nullptr && ref->var.get() == var);
-  });
-  return found;
-}
-
-/// Elements from a global source to the one that the same copy reads in the next iteration of the pipelined loop around
-/// it; null where that is not known beforehand.
-llvm::Value* distance_ahead(Emitter& e, const ir::Region& region, const Tile& tile) {
-  if (!e.next.has_value() || !tile.buffer->global()) return nullptr;
-  const Val now = e.vars[e.next->var];
-  llvm::Value* distance = e.i64(0);
-  bool moves = false;
-  for (std::size_t d = 0; d < region.ranges.size(); ++d) {
-    const ir::ExprRef begin = ir::substitute(region.ranges[d].begin, e.next->lets);
-    if (!mentions(begin, e.next->var)) continue;
-    if (!harmless(*begin)) return nullptr;
-    moves = true;
-    e.vars[e.next->var] = uniform(e.next->value);
-    llvm::Value* shift = e.b.CreateSub(emit_index(e, begin), tile.dims[d].begin);
-    e.vars[e.next->var] = now;
-    distance = e.b.CreateAdd(distance, e.b.CreateMul(shift, tile.dims[d].stride));
-  }
-  return moves ? distance : nullptr;
-}
-
 }  // namespace
 
 void emit_copy(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op) {
   const auto& attrs = std::get<ir::CopyAttrs>(op.attrs);
   const Tile src = emit_region(e, op.operands[0], stmt.loc, true);
   const Tile dst = emit_region(e, op.operands[1], stmt.loc, true);
-  if (op_scratch(e, stmt) == nullptr)
-    return copy_tiles(e, stmt, src, dst, attrs, distance_ahead(e, op.operands[0], src));
+  if (op_scratch(e, stmt) == nullptr) return copy_tiles(e, stmt, src, dst, attrs, distance_ahead(e, op.operands[0]));
   // Both sides lie in one buffer: read everything before anything is written.
   const auto temporary = make_temporary(e, stmt, dst);
   ir::CopyAttrs load = attrs;

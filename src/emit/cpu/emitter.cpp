@@ -23,6 +23,15 @@ void Emitter::slow(const Loc& loc, std::string reason) {
   if (std::none_of(slow_paths.begin(), slow_paths.end(), same)) slow_paths.push_back({loc, std::move(reason)});
 }
 
+BufferInfo& Emitter::declare(const ir::Buffer& buffer) {
+  BufferInfo& info = buffers[buffer.get()];
+  info = BufferInfo{};
+  info.decl = buffer.get();
+  for (const auto extent : ir::static_shape(*buffer)) info.extents.push_back(i64(extent));
+  for (const auto stride : buffer_strides(*buffer)) info.strides.push_back(i64(stride));
+  return info;
+}
+
 std::optional<std::int64_t> const_int(const llvm::Value* value) {
   const auto* constant = llvm::dyn_cast_or_null<llvm::ConstantInt>(value);
   if (constant == nullptr || constant->getBitWidth() > 64) return std::nullopt;
@@ -65,6 +74,13 @@ llvm::Value* more(Emitter& e, llvm::Value* i, llvm::Value* end, llvm::Value* ste
   return e.b.CreateICmpUGT(e.b.CreateSub(end, i), step, "more");
 }
 
+bool runs_once(const llvm::Value* begin, const llvm::Value* end, const llvm::Value* step) {
+  const auto first = const_int(begin);
+  const auto last = const_int(end);
+  const auto by = const_int(step);
+  return first.has_value() && last.has_value() && by.has_value() && *first < *last && *by >= *last - *first;
+}
+
 }  // namespace
 
 void emit_loop(Emitter& e, llvm::Value* begin, llvm::Value* end, llvm::Value* step, const llvm::Twine& name,
@@ -77,7 +93,7 @@ void emit_loop(Emitter& e, llvm::Value* begin, llvm::Value* end, llvm::Value* st
   auto* before = e.b.GetInsertBlock();
   branch(e, enter, loop, exit);
   e.b.SetInsertPoint(loop);
-  const bool once = is_const(enter, 1) && is_const(more(e, begin, end, step), 0);
+  const bool once = runs_once(begin, end, step);
   llvm::PHINode* index = once ? nullptr : e.b.CreatePHI(e.b.getInt64Ty(), 2, name);
   if (breakable) e.loops.push_back({next, exit});
   body(once ? begin : index);

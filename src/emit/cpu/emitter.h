@@ -1,11 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "emit/cpu/cpu.h"
+#include "emit/cpu/fuse.h"
 #include "emit/cpu/scratch.h"
 #include "emit/cpu/vector_target.h"
 #include "ir/visit.h"
@@ -39,6 +41,7 @@ struct BufferInfo {
   llvm::Value* base = nullptr;
   std::vector<llvm::Value*> extents, strides;  ///< i64, in elements
   int interleave = 1;                          ///< copies, one a lane, of a buffer private to an iteration
+  bool stream = false;                         ///< whole vectors are aligned and go past the caches
   llvm::MDNode* scope = nullptr;               ///< alias scope list of the buffer
   llvm::MDNode* noalias = nullptr;             ///< scopes of the buffers it shares no byte with
 
@@ -87,6 +90,10 @@ struct Emitter {
   Lanes lanes;
   bool in_parallel = false;
   std::optional<NextIteration> next;
+  const Place* place = nullptr;  ///< the statement being emitted
+  std::vector<std::unique_ptr<Fusion>> fusions;
+  std::unordered_map<const ir::Load*, const ir::Region*> fetched;  ///< loads that stand for a copy of that region
+  std::set<const ir::Stmt*> streaming;                             ///< stores that go past the caches
   bool streams = false;  ///< a store went past the caches, so that the block must end with a fence
 
   /// Index checks that analysis has proved needless: (the Load, or the Stmt that stores, dimension).
@@ -100,6 +107,8 @@ struct Emitter {
   /// A stack slot in the entry block.
   llvm::AllocaInst* stack(llvm::Type* type, const llvm::Twine& name);
   void slow(const Loc& loc, std::string reason);
+  /// Makes an on-chip buffer known; its memory is assigned where it is defined.
+  BufferInfo& declare(const ir::Buffer& buffer);
 };
 
 // ---- Constants ------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "emit/cpu/access.h"
 #include "emit/cpu/arith.h"
+#include "emit/cpu/prefetch.h"
 #include "emit/cpu/vector_convert.h"
 #include "emit/cpu/vector_math.h"
 #include "support/result.h"
@@ -75,7 +76,13 @@ Val emit_call(Emitter& e, const ir::Expr& expr, const ir::Call& call) {
 
 Val emit_load(Emitter& e, const ir::Expr& expr, const ir::Load& load) {
   const BufferInfo& buffer = e.buffers.at(load.buffer.get());
-  return load_element(e, buffer, emit_offset(e, buffer, load.index, &load, expr.loc));
+  const Val offset = emit_offset(e, buffer, load.index, &load, expr.loc);
+  const auto source = e.fetched.find(&load);
+  if (source != e.fetched.end() && offset.form == Form::linear && offset.step == 1) {
+    if (llvm::Value* distance = distance_ahead(e, *source->second))
+      emit_prefetch(e, buffer, e.b.CreateAdd(offset.v, distance));
+  }
+  return load_element(e, buffer, offset);
 }
 
 /// Evaluates under the lanes where `cond` holds, unless nothing can go wrong in the others.

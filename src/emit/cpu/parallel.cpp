@@ -1,3 +1,4 @@
+#include "emit/cpu/access.h"
 #include "emit/cpu/expr.h"
 #include "emit/cpu/stmt.h"
 #include "emit/cpu/vector_plan.h"
@@ -38,7 +39,74 @@ void emit_groups(Emitter& e, const ir::For& loop, const ir::LoopAxis& axis, cons
   emit_if(e, e.b.CreateICmpNE(rest, e.i64(0)), [&] { group(full, rest); });
 }
 
+/// Whether the whole region lies inside its tensor.
+llvm::Value* lies_inside(Emitter& e, const ir::Region& region) {
+  const BufferInfo& tensor = e.buffers.at(region.buffer.get());
+  llvm::Value* inside = e.b.getTrue();
+  for (std::size_t d = 0; d < region.ranges.size(); ++d) {
+    llvm::Value* begin = emit_index(e, region.ranges[d].begin);
+    llvm::Value* room = e.b.CreateSub(tensor.extents[d], emit_index(e, region.ranges[d].extent));
+    inside = e.b.CreateAnd(inside, e.b.CreateICmpSGE(begin, e.i64(0)));
+    inside = e.b.CreateAnd(inside, e.b.CreateICmpSLE(begin, room));
+  }
+  return inside;
+}
+
+/// Whether every row of the region begins at a multiple of a vector's bytes.
+llvm::Value* vectors_aligned(Emitter& e, const ir::Region& region) {
+  const BufferInfo& tensor = e.buffers.at(region.buffer.get());
+  const std::int64_t bytes = ir::dtype_bits(tensor.decl->type) / 8;
+  llvm::Value* first = e.i64(0);
+  llvm::Value* bits = e.i64(0);
+  for (std::size_t d = 0; d < region.ranges.size(); ++d) {
+    first = e.b.CreateAdd(first, e.b.CreateMul(emit_index(e, region.ranges[d].begin), tensor.strides[d]));
+    if (d + 1 < region.ranges.size()) bits = e.b.CreateOr(bits, e.b.CreateMul(tensor.strides[d], e.i64(bytes)));
+  }
+  bits = e.b.CreateOr(bits, e.b.CreatePtrToInt(element_pointer(e, tensor, first), e.b.getInt64Ty()));
+  return e.b.CreateICmpEQ(e.b.CreateAnd(bits, e.i64(bytes * e.target.lanes(32) - 1)), e.i64(0));
+}
+
+void vouch(Emitter& e, const Fusion& fusion) {
+  constexpr std::size_t max_rank = 16;
+  for (const auto& [made, old] : fusion.vouched) {
+    for (std::size_t d = 0; d < max_rank; ++d) {
+      if (old == nullptr || e.proved.contains({old, d})) e.proved.insert({made, d});
+    }
+  }
+}
+
+void emit_fused_loop(Emitter& e, const Fusion& fusion) {
+  emit_body(e, fusion.rest);
+  llvm::Value* aligned = e.b.getTrue();
+  for (const auto& [store, region] : fusion.streams) aligned = e.b.CreateAnd(aligned, vectors_aligned(e, *region));
+  const auto plain = [&] { emit_parallel(e, std::get<ir::For>(fusion.loop->node), fusion.loop->loc); };
+  const auto stream = [&] {
+    for (const auto& [store, region] : fusion.streams) e.streaming.insert(store);
+    e.streams = true;
+    plain();
+    for (const auto& [store, region] : fusion.streams) e.streaming.erase(store);
+  };
+  if (fusion.streams.empty())
+    plain();
+  else
+    emit_if(e, aligned, stream, plain);
+  emit_body(e, fusion.late);
+}
+
 }  // namespace
+
+void emit_fusion(Emitter& e, const Fusion& fusion, const ir::Body& original) {
+  for (const auto& local : fusion.locals) e.declare(local);
+  for (const auto& [load, region] : fusion.sources) e.fetched[load] = region;
+  vouch(e, fusion);
+  llvm::Value* inside = e.b.getTrue();
+  for (const auto* region : fusion.inside) inside = e.b.CreateAnd(inside, lies_inside(e, *region));
+  emit_if(
+      e, inside, [&] { emit_fused_loop(e, fusion); },
+      [&] {
+        for (const auto& stmt : original) emit_stmt(e, *stmt);
+      });
+}
 
 void emit_parallel(Emitter& e, const ir::For& loop, const Loc& loc) {
   if (e.in_parallel) return emit_scalar(e, loop, loc);

@@ -10,8 +10,6 @@
 namespace plait::cpu {
 namespace {
 
-void emit_stmt(Emitter& e, const ir::Stmt& stmt);
-
 void emit_alloc(Emitter& e, const ir::Stmt& stmt, const ir::Alloc& alloc) {
   BufferInfo& info = e.buffers.at(alloc.buffer.get());
   info.interleave = e.lanes.count;
@@ -64,7 +62,7 @@ void emit_while(Emitter& e, const ir::While& loop) {
   e.b.CreateCondBr(cond.v, body, exit);
   e.b.SetInsertPoint(body);
   e.loops.push_back({head, exit});
-  emit_body(e, loop.body);
+  emit_body(e, loop.body, true);
   e.loops.pop_back();
   e.b.CreateBr(head);
   exit->moveAfter(e.b.GetInsertBlock());
@@ -97,7 +95,7 @@ void emit_persistent(Emitter& e, const ir::For& loop, const Loc& loc) {
       llvm::Value* value = e.b.CreateAdd(ranges[i].begin, e.b.CreateMul(at, ranges[i].step));
       e.vars[loop.axes[i].var.get()] = loop_value(e, *loop.axes[i].var, uniform(value));
     }
-    emit_body(e, loop.body);
+    emit_body(e, loop.body, true);
   });
 }
 
@@ -107,7 +105,7 @@ void emit_pipelined(Emitter& e, const ir::For& loop, const Loc& loc) {
   emit_nest(e, {&axis}, loc, true, [&] {
     llvm::Value* now = e.vars.at(axis.var.get()).v;
     e.next = NextIteration{axis.var.get(), e.b.CreateAdd(now, emit_index(e, axis.step)), {}};
-    emit_body(e, loop.body);
+    emit_body(e, loop.body, true);
     e.next.reset();
   });
 }
@@ -129,7 +127,7 @@ void emit_for(Emitter& e, const ir::For& loop, const Loc& loc) {
     case ir::LoopKind::vectorized: {
       std::vector<const ir::LoopAxis*> axes;
       for (const auto& axis : loop.axes) axes.push_back(&axis);
-      return emit_nest(e, axes, loc, true, [&] { emit_body(e, loop.body); });
+      return emit_nest(e, axes, loc, true, [&] { emit_body(e, loop.body, true); });
     }
     case ir::LoopKind::pipelined:
       return emit_pipelined(e, loop, loc);
@@ -141,7 +139,8 @@ void emit_for(Emitter& e, const ir::For& loop, const Loc& loc) {
 }
 
 void emit_store(Emitter& e, const ir::Stmt& stmt, const ir::Store& store) {
-  const BufferInfo& buffer = e.buffers.at(store.buffer.get());
+  BufferInfo buffer = e.buffers.at(store.buffer.get());
+  buffer.stream = e.streaming.contains(&stmt);
   const Val value = emit_expr(e, store.value);
   store_element(e, buffer, emit_offset(e, buffer, store.index, &stmt, stmt.loc), value);
 }
@@ -160,6 +159,8 @@ void emit_jump(Emitter& e, llvm::BasicBlock* target) {
   e.b.CreateBr(target);
   e.b.SetInsertPoint(e.block("unreached"));
 }
+
+}  // namespace
 
 void emit_stmt(Emitter& e, const ir::Stmt& stmt) {
   std::visit(Overload{
@@ -180,10 +181,35 @@ void emit_stmt(Emitter& e, const ir::Stmt& stmt) {
              stmt.node);
 }
 
+namespace {
+
+/// The fusion that begins at the statement, kept for as long as the emitter lives: its nodes are known by address.
+const Fusion* find_fusion(Emitter& e, const Place& place) {
+  if (e.in_parallel) return nullptr;
+  auto fusion = plan_fusion(place, [&](const ir::Load& load, std::size_t dim) {
+    return !e.options.checks || e.proved.contains({&load, dim});
+  });
+  if (!fusion.has_value()) return nullptr;
+  e.fusions.push_back(std::make_unique<Fusion>(std::move(*fusion)));
+  return e.fusions.back().get();
+}
+
 }  // namespace
 
-void emit_body(Emitter& e, const ir::Body& body) {
-  for (const auto& stmt : body) emit_stmt(e, *stmt);
+void emit_body(Emitter& e, const ir::Body& body, bool loop) {
+  const Place* outer = e.place;
+  for (std::size_t i = 0; i < body.size();) {
+    const Place place{&body, i, loop, outer};
+    e.place = &place;
+    if (const Fusion* fusion = find_fusion(e, place)) {
+      const auto first = body.begin() + static_cast<std::ptrdiff_t>(i);
+      emit_fusion(e, *fusion, ir::Body(first, first + static_cast<std::ptrdiff_t>(fusion->count)));
+      i += fusion->count;
+    } else {
+      emit_stmt(e, *body[i++]);
+    }
+  }
+  e.place = outer;
 }
 
 AxisRange emit_axis(Emitter& e, const ir::LoopAxis& axis, const Loc& loc) {

@@ -4,12 +4,17 @@
 
 namespace plait::cpu {
 
-void emit_body(Emitter& e, const ir::Body& body);
+/// `loop`: the statements are the body of a loop.
+void emit_body(Emitter& e, const ir::Body& body, bool loop = false);
+void emit_stmt(Emitter& e, const ir::Stmt& stmt);
 /// A `parallel` loop, in lanes where vector_plan.h finds an axis for them.
 void emit_parallel(Emitter& e, const ir::For& loop, const Loc& loc);
 /// The loop nest of `axes`, one iteration after the other; `body` runs with their variables defined.
 void emit_nest(Emitter& e, llvm::ArrayRef<const ir::LoopAxis*> axes, const Loc& loc, bool breakable,
                llvm::function_ref<void()> body);
+
+/// The statements of a fusion: as one loop where every tile lies inside its tensor, as they stand elsewhere.
+void emit_fusion(Emitter& e, const Fusion& fusion, const ir::Body& original);
 
 /// Begin, end and step of an axis as i64; a step that is not positive traps.
 struct AxisRange {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "emit/cpu/access.h"
+#include "emit/cpu/prefetch.h"
 #include "emit/cpu/types.h"
 #include "emit/cpu/vector_convert.h"
 
@@ -61,13 +62,6 @@ void move(Emitter& e, const Transfer& t, llvm::Value* src, llvm::Value* dst, int
   tag(*t.dst, store);
 }
 
-/// Asks for the source of the next transfer while this one runs, one line in turn.
-void fetch_ahead(Emitter& e, const Transfer& t, llvm::Value* src) {
-  llvm::Value* pointer = element_pointer(e, *t.src, e.b.CreateAdd(src, t.ahead));
-  const std::vector<llvm::Value*> args = {pointer, e.b.getInt32(0), e.b.getInt32(3), e.b.getInt32(1)};
-  e.b.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()}, args);
-}
-
 /// A row whose two sides are contiguous. Vectors are emitted by fours while a literal length lasts, then in halves.
 void move_row(Emitter& e, const Transfer& t, llvm::Value* src, llvm::Value* dst, const Span& span) {
   const int lanes = row_lanes(e, t);
@@ -75,7 +69,8 @@ void move_row(Emitter& e, const Transfer& t, llvm::Value* src, llvm::Value* dst,
   const auto at = [&](llvm::Value* i, std::int64_t more, int width) {
     llvm::Value* index = e.b.CreateAdd(i, e.i64(more));
     llvm::Value* from = src == nullptr ? nullptr : e.b.CreateAdd(src, index);
-    if (line != 0 && (const_int(i).value_or(0) + more) % line == 0) fetch_ahead(e, t, from);
+    if (line != 0 && (const_int(i).value_or(0) + more) % line == 0)
+      emit_prefetch(e, *t.src, e.b.CreateAdd(from, t.ahead));
     move(e, t, from, e.b.CreateAdd(dst, index), width);
   };
   const auto lo = const_int(span.lo);
