@@ -31,6 +31,15 @@ json machine() {
   return about;
 }
 
+/// Load of the last minute; a busy machine gives rough ratios, so the record says so.
+double load_average() {
+  double load = 0;
+  if (getloadavg(&load, 1) != 1) return 0;
+  if (load > 0.5)
+    fmt::print("note: load average {:.1f}: others are using this machine, and the ratios will be rough\n", load);
+  return load;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Measures plait against the libraries it was built with.");
   plait::bench::Settings settings;
@@ -46,6 +55,7 @@ int run(int argc, char** argv) {
                  {"peers", plait::bench::describe_peers()}};
   fmt::print("{}, {} cores; peers {}\n", record["machine"]["cpu"].get<std::string>(),
              record["machine"]["cores"].get<int>(), record["peers"].dump());
+  record["load"] = load_average();
   record["cases"] = plait::bench::run_cases(settings);
   if (output.empty()) return 0;
   std::ofstream file(output);
