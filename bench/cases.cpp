@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -32,15 +33,25 @@ Function compile_kernel(const std::string& name, const Bindings& bindings) {
   return compile(Program::parse_file(kernel_path(name)), options);
 }
 
-std::vector<float> random_floats(std::int64_t count, unsigned seed) {
+/// Memory as tensors usually have it: on a cache line.
+template <typename T>
+struct LineAllocator {
+  using value_type = T;
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t(64))); }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, std::align_val_t(64)); }
+  bool operator==(const LineAllocator&) const { return true; }
+};
+using Floats = std::vector<float, LineAllocator<float>>;
+
+Floats random_floats(std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
-  std::vector<float> values(static_cast<std::size_t>(count));
+  Floats values(static_cast<std::size_t>(count));
   for (float& value : values) value = normal(random);
   return values;
 }
 
-double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+double largest_difference(const Floats& a, const Floats& b) {
   double largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::fabs(static_cast<double>(a[i]) - b[i]));
   return largest;
@@ -60,10 +71,10 @@ json times_json(const std::vector<Times>& times, double flops, double bytes) {
 /// C = A·B of n×n against every peer.
 json matmul_case(std::int64_t n, int threads, int repeats) {
   const Function kernel = compile_kernel("matmul", matmul_tiles);
-  const std::vector<float> a = random_floats(n * n, 1);
-  const std::vector<float> b = random_floats(n * n, 2);
-  std::vector<float> ours(a.size());
-  std::vector<float> theirs(a.size());
+  const Floats a = random_floats(n * n, 1);
+  const Floats b = random_floats(n * n, 2);
+  Floats ours(a.size());
+  Floats theirs(a.size());
   const Shape shape = {n, n};
   std::vector<Side> sides = {
       {"plait", [&] {
@@ -99,12 +110,12 @@ json attention_case(int threads, int repeats) {
   const Function attention = compile_kernel("attention", attention_tiles);
   const Function matmul = compile_kernel("matmul", matmul_tiles);
   const Shape shape = {1, heads, length, width};
-  const std::vector<float> q = random_floats(heads * length * width, 1);
-  const std::vector<float> k = random_floats(heads * length * width, 2);
-  const std::vector<float> v = random_floats(heads * length * width, 3);
-  std::vector<float> o(q.size());
-  const std::vector<float> a = random_floats(n * n, 4);
-  std::vector<float> c(a.size());
+  const Floats q = random_floats(heads * length * width, 1);
+  const Floats k = random_floats(heads * length * width, 2);
+  const Floats v = random_floats(heads * length * width, 3);
+  Floats o(q.size());
+  const Floats a = random_floats(n * n, 4);
+  Floats c(a.size());
   const Shape square = {n, n};
   const std::vector<Times> times = alternate(
       {{"plait",
@@ -153,9 +164,9 @@ void copy_by_threads(const char* from, char* to, std::size_t bytes, int threads)
 json rmsnorm_case(int threads, int repeats) {
   constexpr std::int64_t n = 4096;
   const Function kernel = compile_kernel("rmsnorm", rmsnorm_tiles);
-  const std::vector<float> x = random_floats(n * n, 1);
-  const std::vector<float> w = random_floats(n, 2);
-  std::vector<float> y(x.size());
+  const Floats x = random_floats(n * n, 1);
+  const Floats w = random_floats(n, 2);
+  Floats y(x.size());
   const std::size_t bytes = x.size() * sizeof(float);
   const std::vector<Times> times = alternate(
       {{"plait",
