@@ -84,7 +84,7 @@ std::vector<Var> BuilderState::grid(const std::vector<const Axis*>& axes, const 
   }
   constexpr std::array<const char*, 3> usual = {"bx", "by", "bz"};
   std::vector<ExprRef> extents;
-  for (const Axis* axis : axes) extents.push_back(lang::to_i64(use(axis->extent_, at), diags));
+  for (const Axis* axis : axes) extents.push_back(lang::make_grid_extent(use(axis->extent_, at), at, diags));
   std::vector<Var> out;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     std::string name = local_name(axes[i]->name_.empty() ? usual[i] : axes[i]->name_, at);

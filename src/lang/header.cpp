@@ -47,6 +47,16 @@ ir::ExprRef make_default(ir::DType type, const ir::ExprRef& e, const std::string
   return nullptr;
 }
 
+ir::ExprRef make_grid_extent(const ir::ExprRef& e, Loc loc, Diagnostics& diags) {
+  ir::ExprRef value = to_i64(e, diags);
+  if (value == nullptr) return nullptr;
+  std::string other = other_than(value, {ir::VarKind::dim, ir::VarKind::scalar});
+  if (other.empty()) return value;
+  diags.error(Rule::grid_statement, loc, fmt::format("a grid extent uses `{}`, which is not known at the call", other),
+              "use dims and scalar arguments");
+  return nullptr;
+}
+
 void add_require(ir::Kernel& kernel, const ir::ExprRef& cond, const std::string& message, Loc loc, Diagnostics& diags) {
   ir::ExprRef checked = make_condition(cond, "require", loc, diags);
   if (checked == nullptr) return;

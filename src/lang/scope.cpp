@@ -9,7 +9,7 @@
 namespace plait::lang {
 
 std::string_view entity_kind(const Entity& entity) {
-  return std::visit(Overload{[](const Poison&) { return std::string_view("undefined"); },
+  return std::visit(Overload{[](const Poison&) { return std::string_view("a name"); },
                              [](const Scalar&) { return std::string_view("a scalar"); },
                              [](const ir::Buffer&) { return std::string_view("a buffer"); },
                              [](const ir::DType&) { return std::string_view("a type"); },

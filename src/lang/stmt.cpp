@@ -285,7 +285,9 @@ void Elaborator::grid(const syntax::Grid& source, const Loc& loc) {
   }
   // Extents are computed before any block runs, so they do not see the other axes.
   std::vector<ir::ExprRef> extents;
-  for (const auto& [name, extent] : source.axes) extents.push_back(to_index(extent));
+  for (const auto& [name, extent] : source.axes) {
+    extents.push_back(make_grid_extent(eval(extent), extent->loc, *diags_));
+  }
   for (std::size_t i = 0; i < source.axes.size(); ++i) {
     const std::string& name = source.axes[i].first;
     ir::Var var = make_var(name, ir::DType::i64, ir::VarKind::grid, loc);

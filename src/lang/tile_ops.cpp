@@ -65,9 +65,10 @@ std::optional<RegionSpec> Elaborator::indexed(const syntax::Index& index, const 
   RegionSpec spec{buffer != nullptr ? *buffer : tile != nullptr ? tile->spec.buffer : nullptr, {}, loc};
   bool ok = known;
   for (std::size_t d = 0; d < index.slices.size(); ++d) {
-    ExprRef whole = buffer != nullptr && d < spec.buffer->shape.size() ? spec.buffer->shape[d] : nullptr;
     const RegionSpec::Dim* outer = tile != nullptr && d < tile->spec.dims.size() ? &tile->spec.dims[d] : nullptr;
-    auto dim = region_dim(index.slices[d], outer != nullptr ? outer->extent : whole, loc);
+    ExprRef whole = known && d < spec.buffer->shape.size() ? spec.buffer->shape[d] : nullptr;
+    if (outer != nullptr && outer->begin != nullptr) whole = outer->extent;
+    auto dim = region_dim(index.slices[d], whole, loc);
     ok = ok && dim.has_value();
     if (!dim) continue;
     if (outer != nullptr && outer->begin != nullptr) {

@@ -146,6 +146,11 @@ const Program kInlined[] = {
      "def part(T, S):\n  copy(T[4:8, :], S)\n  copy(T[2, 0], S)\n"
      "kernel k(A: in f32[M, N]):\n  grid b = 1\n  S = shared f32[4, 8]\n  part(A[b * 8 : b * 8 + 8, 8:16], S)\n",
      "copy(A[b * 8 + 4 : b * 8 + 4 + 4, 8:16], S)"},
+    {"TilesOfWholeDimensions",
+     "def part(T, S):\n  copy(T[4:, 6:], S)\n  copy(T[:8, 2], S[:, 0:1])\n"
+     "kernel k(A: in f32[M, N]):\n  grid b = 1\n  S = shared f32[8, 2]\n  B = shared f32[12, 8]\n  part(B[:, :], S)\n"
+     "  part(B[0:12, :], S)\n",
+     "copy(B[4:12, 6:8], S)"},
     {"Elements",
      "def bump(cell, by):\n  atomic_add(cell, by)\n"
      "kernel k(H: inout i32[M]):\n  grid b = 1\n  bump(H[b], 1)\n",
