@@ -13,7 +13,7 @@ using namespace ir;
 namespace {
 
 /// More pairs of accesses than this are not examined one by one.
-constexpr int max_pairs = 2000;
+constexpr int max_pairs = 300;
 
 /// An access with what holds at it beyond the surrounding domain.
 struct Site {

@@ -64,7 +64,7 @@ std::vector<Var> vars_of(const LoopAccess& a) {
 class FlowProblem {
  public:
   FlowProblem(const std::vector<LoopAccess>& accesses, const For& loop, const Domain& outer)
-      : accesses_(accesses), loop_(loop), solver_(everything(accesses, outer), max_operations) {}
+      : accesses_(accesses), loop_(loop), domain_(everything(accesses, outer)), solver_(domain_, max_operations) {}
 
   std::optional<std::vector<FlowEdge>> solve();
 
@@ -95,6 +95,7 @@ class FlowProblem {
 
   const std::vector<LoopAccess>& accesses_;
   const For& loop_;
+  Domain domain_;
   Solver solver_;
   std::vector<const VarDecl*> inner_;  ///< variables and lets whose value belongs to one iteration
   std::vector<IslId> elements_;
@@ -159,13 +160,8 @@ std::vector<IslId> FlowProblem::hidden_ids(const LoopAccess& a) {
 }
 
 bool FlowProblem::involves_hidden(const IslSet& set, const LoopAccess& a) {
-  for (const IslId& id : hidden_ids(a)) {
-    int position = isl_set_find_dim_by_id(set.get(), isl_dim_param, id.get());
-    if (position < 0) continue;
-    auto number = static_cast<unsigned>(position);
-    if (isl_set_involves_dims(set.get(), isl_dim_param, number, 1) != isl_bool_false) return true;
-  }
-  return false;
+  std::vector<IslId> hidden = hidden_ids(a);
+  return std::any_of(hidden.begin(), hidden.end(), [&](const IslId& id) { return involves(set, id); });
 }
 
 /// The elements of the ranges that lie inside the buffer, in terms of the loop variables.

@@ -25,6 +25,7 @@ std::optional<Interval> apply(ir::BinaryOp op, const Interval& a, const Interval
 /// Ranges of integer expressions from the ranges of variables: cheap, without the relations between variables.
 class Ranges {
  public:
+  /// The domain must outlive the ranges.
   explicit Ranges(const Domain& domain);
 
   struct Entry {
@@ -65,9 +66,8 @@ class Ranges {
   void narrow(const ir::ExprRef& expr, const Interval& to);
 
   std::unordered_map<const ir::VarDecl*, Interval> vars_;
-  std::unordered_map<const ir::VarDecl*, ir::ExprRef> lets_;
-  std::vector<ir::Buffer> read_only_;
-  std::vector<std::vector<ir::Var>> shapes_;
+  const Domain& domain_;
+  mutable std::unordered_map<const ir::VarDecl*, ir::ExprRef> definitions_;  ///< those asked for; null: none
   std::unordered_map<const ir::Expr*, std::pair<ir::ExprRef, Entry>> memo_;
   int depth_ = 0;
 };

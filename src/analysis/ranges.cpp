@@ -21,8 +21,7 @@ Interval declared_interval(const VarDecl& var) {
 
 }  // namespace
 
-Ranges::Ranges(const Domain& domain) : read_only_(domain.read_only), shapes_(domain.shapes) {
-  for (const auto& [var, value] : domain.lets) lets_[var.get()] = value;
+Ranges::Ranges(const Domain& domain) : domain_(domain) {
   for (const auto& v : domain.vars) {
     if (!v.begin || !v.end) continue;
     Interval range{of(v.begin).range.lo, of(v.end).range.hi - 1};
@@ -37,7 +36,7 @@ Ranges::Ranges(const Domain& domain) : read_only_(domain.read_only), shapes_(dom
 }
 
 bool Ranges::read_only(const Buffer& buffer) const {
-  return std::find(read_only_.begin(), read_only_.end(), buffer) != read_only_.end();
+  return std::find(domain_.read_only.begin(), domain_.read_only.end(), buffer) != domain_.read_only.end();
 }
 
 bool Ranges::stable(const ExprRef& expr) const {
@@ -47,9 +46,15 @@ bool Ranges::stable(const ExprRef& expr) const {
   });
 }
 
+/// A search from the innermost let outwards: there may be many, of which few are asked for.
 ExprRef Ranges::definition(const VarDecl* var) const {
-  auto it = lets_.find(var);
-  return it != lets_.end() && stable(it->second) ? it->second : nullptr;
+  if (var->kind != VarKind::let) return nullptr;
+  auto [known, added] = definitions_.emplace(var, nullptr);
+  if (!added) return known->second;
+  auto let =
+      std::find_if(domain_.lets.rbegin(), domain_.lets.rend(), [&](const auto& l) { return l.first.get() == var; });
+  if (let != domain_.lets.rend() && stable(let->second)) known->second = let->second;
+  return known->second;
 }
 
 Interval Ranges::of_var(const VarDecl& var) const {
@@ -116,7 +121,7 @@ Ranges::Entry Ranges::of_unary(const Expr& expr, const Unary& e) {
 
 bool Ranges::product_of_extents(const ExprRef& expr) const {
   std::vector<ExprRef> dims = factors(expr);
-  return std::any_of(shapes_.begin(), shapes_.end(), [&](const std::vector<Var>& shape) {
+  return std::any_of(domain_.shapes.begin(), domain_.shapes.end(), [&](const std::vector<Var>& shape) {
     std::vector<Var> left = shape;
     return std::all_of(dims.begin(), dims.end(), [&](const ExprRef& e) {
       const auto* ref = std::get_if<VarRef>(&e->node);

@@ -149,27 +149,47 @@ Bounds Solver::bounds(const ExprRef& expr) {
   return result;
 }
 
-/// Keeps dims and scalars only.
+/// Whether the value follows from dims and scalars alone.
+bool Solver::is_argument(const ExprRef& expr, int levels) {
+  constexpr int max_levels = 16;
+  return ranges_.stable(expr) && !any_of_tree(expr, [&](const Expr& e) {
+           const auto* ref = std::get_if<VarRef>(&e.node);
+           if (ref == nullptr || ref->var->kind == VarKind::dim || ref->var->kind == VarKind::scalar) return false;
+           ExprRef value = ranges_.definition(ref->var.get());
+           return !value || levels == max_levels || !is_argument(value, levels + 1);
+         });
+}
+
+bool Solver::is_argument(const Symbol& symbol) {
+  if (symbol.var) return symbol.var->kind == VarKind::dim || symbol.var->kind == VarKind::scalar;
+  return symbol.opaque && is_argument(symbol.opaque);
+}
+
 IslSet Solver::arguments_of(IslSet set) {
   for (const Symbol& symbol : translator_.symbols()) {
-    bool argument = symbol.var && (symbol.var->kind == VarKind::dim || symbol.var->kind == VarKind::scalar);
-    if (!argument) set = IslSet(isl_set_project_out_param_id(set.take(), symbol.id.copy()));
+    if (!is_argument(symbol)) set = IslSet(isl_set_project_out_param_id(set.take(), symbol.id.copy()));
   }
   return set;
 }
 
 bool Solver::sure_witness(const IslSet& given, const IslSet& bad) {
   IslSet all(isl_set_intersect(points().take(), given.copy()));
-  if (incomplete_ || translator_.inexact() || !all || !bad) return false;
+  IslSet said(isl_set_intersect(isl_set_intersect(condition_points().take(), given.copy()), bad.copy()));
+  if (incomplete_ || !all || !said || isl_set_is_empty(all.get()) != isl_bool_false) return false;
   for (const Symbol& symbol : translator_.symbols()) {
     bool loop = symbol.var && (symbol.var->kind == VarKind::loop || symbol.var->kind == VarKind::grid);
-    bool argument = symbol.var && (symbol.var->kind == VarKind::dim || symbol.var->kind == VarKind::scalar);
-    if (!loop && !argument) return false;
+    if (!loop && !is_argument(symbol) && involves(said, symbol.id)) return false;
   }
-  if (isl_set_is_empty(all.get()) != isl_bool_false) return false;
   IslSet executed = arguments_of(all);
   IslSet wrong = arguments_of(IslSet(isl_set_intersect(all.take(), bad.copy())));
   return isl_set_is_subset(executed.get(), wrong.get()) == isl_bool_true;
+}
+
+bool involves(const IslSet& set, const IslId& parameter) {
+  int position = isl_set_find_dim_by_id(set.get(), isl_dim_param, parameter.get());
+  if (position < 0) return false;
+  auto number = static_cast<unsigned>(position);
+  return isl_set_involves_dims(set.get(), isl_dim_param, number, 1) != isl_bool_false;
 }
 
 }  // namespace plait::analysis

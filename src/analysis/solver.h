@@ -8,7 +8,9 @@ namespace plait::analysis {
 /// not suffice.
 class Solver {
  public:
+  /// The domain must outlive the solver.
   explicit Solver(const Domain& domain, unsigned long max_operations = 100'000);
+  explicit Solver(Domain&&, unsigned long = 0) = delete;
 
   Truth decide(const ir::ExprRef& cond);
   Bounds bounds(const ir::ExprRef& expr);
@@ -43,9 +45,11 @@ class Solver {
   void meet(IslSet& points, IslSet with);
   void meet_var(IslSet& points, const DomainVar& v);
   void meet_domain(IslSet& points);
+  bool is_argument(const ir::ExprRef& expr, int levels = 0);
+  bool is_argument(const Symbol& symbol);
   IslSet arguments_of(IslSet set);
 
-  Domain domain_;
+  const Domain& domain_;
   Ranges ranges_;
   IslContext ctx_;
   Translator translator_;
@@ -53,6 +57,8 @@ class Solver {
   std::vector<Level> levels_;
 };
 
+/// Whether a parameter matters to a set.
+bool involves(const IslSet& set, const IslId& parameter);
 /// A value taken from isl, where it is an integer of 64 bits.
 std::optional<std::int64_t> isl_number(isl_val* taken);
 

@@ -116,7 +116,6 @@ void Translator::next_time() {
 }
 
 IslPwAff Translator::opaque(const ExprRef& expr) {
-  inexact_ = true;
   bool stable = ranges_.stable(expr);
   int time = stable ? 0 : time_;
   std::size_t hash = hash_expr(expr);

@@ -47,8 +47,6 @@ class Translator {
   IslId id(const ir::Var& var);
   IslPwAff of_id(const IslId& id);
   const std::vector<Symbol>& symbols() const { return symbols_; }
-  /// A translated expression was not quasi-affine, or work ran out.
-  bool inexact() const { return inexact_; }
 
  private:
   IslPwAff build(const ir::ExprRef& expr);
@@ -78,7 +76,6 @@ class Translator {
   std::optional<std::pair<std::size_t, IslSet>> known_facts_;  ///< of so many symbols, under the ranges in force
   int time_ = 1;
   int depth_ = 0;
-  bool inexact_ = false;
 };
 
 }  // namespace plait::analysis

@@ -90,6 +90,26 @@ TEST_F(Accesses, ProvablyWrongOnes) {
   EXPECT_EQ(facts({guarded(E(s) > E(s), {store(L, {9}, 1)})}), "+");
 }
 
+TEST_F(Accesses, WrongOnesUnderProductsOfArguments) {
+  kernel.requires_ = {{(E(M) * N > 100).ref, "", {}}};
+  EXPECT_EQ(facts({store(L, {8}, 1)}), "!");
+  EXPECT_EQ(facts({over(i, E(M) * N, {store(L, {E(i) + 8}, 1)})}), "!");
+  EXPECT_EQ(facts({over(i, E(M) * N, {guarded(E(i) * i > 5, {store(L, {8}, 1)})})}), "-");
+  EXPECT_EQ(facts({store(L, {8}, load(L, {load(L, {0})}))}), "+?!");
+}
+
+TEST_F(Accesses, ThousandsOfStatements) {
+  Body body;
+  Var last = s;
+  for (int n = 0; n < 600; ++n) {
+    Var x = make_var("x", VarKind::let);
+    body.push_back(stmt(Let{x, (E(last) + 1).ref}));
+    body.push_back(store(L, {E(x) % 8}, 1));
+    last = x;
+  }
+  EXPECT_EQ(facts(std::move(body)).size(), 600u);
+}
+
 TEST_F(Accesses, TileRegionsOnChip) {
   auto fill = [&](const Region& r) { return stmt(TileOp{OpKind::fill, {r}, FillAttrs{int_expr(DType::i64, 0)}}); };
   EXPECT_EQ(facts({over(i, 4, {fill(region(S, {{E(i) * 8, 8}, {0, 8}}))})}), "++");

@@ -110,7 +110,7 @@ TEST_P(SimplifyRandom, KeepsValuesAndErrors) {
   State initial;
   initial.contents[array.get()] = {3, -1, 7, 0, 2};
   int shorter = 0;
-  for (std::uint64_t seed = 1; seed <= seeds(500); ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(350); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     RandomDomain r = random_domain(seed * 10, GetParam());
     Generator g(seed, r.vars, {array});
@@ -126,7 +126,7 @@ TEST_P(SimplifyRandom, KeepsValuesAndErrors) {
     EXPECT_TRUE(simple == e.ref || expr_cost(simple) < expr_cost(e)) << what;
     shorter += simple != e.ref ? 1 : 0;
   }
-  EXPECT_GT(shorter, 300);
+  EXPECT_GT(shorter, 200);
 }
 
 /// All of i8, where everything wraps.
