@@ -117,6 +117,23 @@ kernel k(A: in f32[4, 2], R: in i32[5], B: out f32[5, 2]):
               ElementsAre(6, 7, 7, 7, 0, 1, 7, 7, 6, 7));
 }
 
+TEST(Copy, RowsFarOutside) {
+  EXPECT_THAT(run_ab(R"(
+kernel k(A: in f32[4, 2], B: out f32[3, 2]):
+  grid bx = 1
+  r = shared i64[3]
+  s = shared f32[3, 2]
+  r[0] = 9223372036854775807
+  r[1] = -9223372036854775807
+  r[2] = 1
+  copy(A[2, 0], s, rows=r)
+  copy(s, B)
+  copy(s[0:1, 0:2], B[2:3, 0:2], rows=r[0:1])
+)",
+                     {}, iota(8)),
+              ElementsAre(0, 0, 0, 0, 6, 7));
+}
+
 TEST(Copy, RowsScatterWithBeginAndClipping) {
   EXPECT_THAT(run_ab(R"(
 kernel k(A: in f32[3, 3], B: inout f32[4, 2]):
