@@ -189,8 +189,12 @@ plait_status plait_kernel_run(const plait_kernel* kernel, const plait_argument* 
       found = bound.diagnostics();
       return PLAIT_REJECTED;
     }
-    found = kernel->code ? runtime::execute(*kernel->code, *bound, {wanted->threads})
-                         : plait::interp::interpret(kernel->kernel, *bound);
+    if (kernel->code) {
+      int threads = runtime::shared_byte_output(kernel->kernel) != nullptr ? 1 : wanted->threads;
+      found = runtime::execute(*kernel->code, *bound, {threads});
+    } else {
+      found = plait::interp::interpret(kernel->kernel, *bound);
+    }
     return found.has_errors() ? PLAIT_REJECTED : PLAIT_OK;
   });
 }

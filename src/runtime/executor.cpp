@@ -121,6 +121,14 @@ Diagnostics describe(const cpu::Code& code, const FirstTrap& first, const std::v
 
 }  // namespace
 
+const ir::BufferDecl* shared_byte_output(const ir::Kernel& kernel) {
+  for (const ir::Param& param : kernel.params) {
+    bool is_written = param.kind == ir::ParamKind::out || param.kind == ir::ParamKind::inout;
+    if (is_written && ir::dtype_bits(param.buffer->type) < 8) return param.buffer.get();
+  }
+  return nullptr;
+}
+
 Diagnostics execute(const cpu::Code& code, const ir::BoundArgs& args, const RunOptions& options) {
   std::int64_t blocks = 1;
   for (std::int64_t extent : args.grid) blocks *= extent;

@@ -163,8 +163,13 @@ std::string npy_data(const ir::TensorView& view) {
     }
     source = &packed.view();
   }
-  std::int64_t bytes = *packed_bytes(*element_count(view.shape), ir::dtype_bits(view.type));
-  return std::string(static_cast<const char*>(source->data), static_cast<std::size_t>(bytes));
+  std::int64_t count = *element_count(view.shape);
+  const int bits = ir::dtype_bits(view.type);
+  std::string data(static_cast<const char*>(source->data), static_cast<std::size_t>(*packed_bytes(count, bits)));
+  // Nothing of the memory behind the last element goes to the file.
+  if (int used = static_cast<int>(count * bits % 8); used != 0)
+    data.back() = static_cast<char>(data.back() & ((1 << used) - 1));
+  return data;
 }
 
 }  // namespace plait::runtime

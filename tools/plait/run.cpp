@@ -84,6 +84,12 @@ Result<Runner> make_runner(const ir::Kernel& kernel, const RunRequest& request, 
   if (!code) return code.diagnostics();
   for (const Note& note : code->slow_paths) remarks += fmt::format("{}: note: {}\n", note.loc.str(), note.message);
   runtime::RunOptions run_options{request.threads};
+  if (const ir::BufferDecl* packed = runtime::shared_byte_output(kernel)) {
+    run_options.threads = 1;
+    remarks +=
+        fmt::format("{}: note: blocks run on one thread: two of them may write elements of '{}' that share a byte\n",
+                    packed->loc.str(), packed->name);
+  }
   return Runner([code = std::move(*code), run_options](const ir::BoundArgs& args) {
     return runtime::execute(code, args, run_options);
   });

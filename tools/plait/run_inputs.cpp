@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 
 #include "ir/numeric.h"
 #include "runtime/extent.h"
@@ -79,6 +80,11 @@ void Preparation::take_dims(const ir::BufferDecl& buffer, const HostTensor& tens
   }
 }
 
+/// Whether these are elements narrower than a byte in one run of bytes, as written where rows do not fill whole bytes.
+bool is_flat(const ir::BufferDecl& buffer, const ir::TensorView& view) {
+  return ir::dtype_bits(view.type) < 8 && view.shape.size() == 1 && buffer.shape.size() > 1;
+}
+
 void Preparation::read_input(const ir::Param& param, const std::string& path) {
   const ir::BufferDecl& buffer = *param.buffer;
   std::optional<ir::DType> raw_type;
@@ -94,6 +100,11 @@ void Preparation::read_input(const ir::Param& param, const std::string& path) {
                  same_width ? fmt::format("say --dtype {}={} if the file holds the bits of such numbers", buffer.name,
                                           ir::dtype_name(buffer.type))
                             : "");
+    return;
+  }
+  if (is_flat(buffer, view)) {
+    // Its extents come from elsewhere.
+    files_[buffer.name] = std::move(*tensor);
     return;
   }
   if (view.shape.size() != buffer.shape.size()) {
@@ -168,6 +179,16 @@ void Preparation::check_memory(const std::map<std::string, runtime::Layout>& lay
                            have / 0x1p30));
 }
 
+/// A flat tensor with the shape that the kernel asks for, where that needs as many bytes; else as it is.
+HostTensor shaped(HostTensor from, const std::vector<std::int64_t>& shape) {
+  auto count = runtime::element_count(shape);
+  auto bytes = count ? runtime::packed_bytes(*count, ir::dtype_bits(from.view().type)) : std::nullopt;
+  if (bytes != from.bytes()) return from;
+  HostTensor to(from.view().type, {shape, runtime::contiguous_strides(shape).value()});
+  std::memcpy(to.data(), from.data(), static_cast<std::size_t>(*bytes));
+  return to;
+}
+
 /// The values of `from` in the layout that the kernel asks for.
 HostTensor in_layout(HostTensor from, const runtime::Layout& layout) {
   if (from.view().shape != layout.shape || from.view().strides == layout.strides) return from;
@@ -191,7 +212,9 @@ void Preparation::make_tensors(const std::map<std::string, runtime::Layout>& lay
     auto file = files_.find(name);
     data_.drawn.push_back(file == files_.end() && is_read(param->kind));
     if (file != files_.end()) {
-      data_.tensors.push_back(in_layout(std::move(file->second), layouts.at(name)));
+      HostTensor tensor = std::move(file->second);
+      if (is_flat(*param->buffer, tensor.view())) tensor = shaped(std::move(tensor), layouts.at(name).shape);
+      data_.tensors.push_back(in_layout(std::move(tensor), layouts.at(name)));
     } else {
       data_.tensors.emplace_back(param->buffer->type, layouts.at(name));
       if (data_.drawn.back()) {
