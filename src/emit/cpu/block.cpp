@@ -3,6 +3,7 @@
 #include "analysis/access.h"
 #include "emit/cpu/alias.h"
 #include "emit/cpu/emitter.h"
+#include "emit/cpu/index_math.h"
 #include "emit/cpu/stmt.h"
 #include "emit/cpu/tile_ops.h"
 #include "emit/cpu/vector_convert.h"
@@ -77,6 +78,13 @@ llvm::Value* scalar_value(Emitter& e, const ir::VarDecl& var, std::size_t slot) 
   return ir::is_bool(var.type) ? e.b.CreateICmpNE(word, e.i64(0)) : e.b.CreateTrunc(word, carrier);
 }
 
+/// Dims and block coordinates are small numbers, not negative.
+Val extent_like(llvm::Value* v) {
+  Val value = uniform(v);
+  value.bits = extent_bits;
+  return value;
+}
+
 void bind_params(Emitter& e) {
   const SlotLayout layout = slot_layout(e.kernel);
   std::size_t tensor = 0;
@@ -90,7 +98,8 @@ void bind_params(Emitter& e) {
     }
   }
   for (std::size_t i = 0; i < e.kernel.dims.size(); ++i)
-    e.vars[e.kernel.dims[i].get()] = uniform(load_slot(e, layout.dims + i, e.b.getInt64Ty(), e.kernel.dims[i]->name));
+    e.vars[e.kernel.dims[i].get()] =
+        extent_like(load_slot(e, layout.dims + i, e.b.getInt64Ty(), e.kernel.dims[i]->name));
 }
 
 void bind_grid(Emitter& e) {
@@ -99,7 +108,7 @@ void bind_grid(Emitter& e) {
   e.blocks = e.i64(1);
   for (std::size_t i = 0; i < e.kernel.grid.size(); ++i) {
     llvm::Value* at = e.fn->getArg(static_cast<unsigned>(block_arg + i));
-    e.vars[e.kernel.grid[i].var.get()] = uniform(at);
+    e.vars[e.kernel.grid[i].var.get()] = extent_like(at);
     e.linear_block = e.b.CreateAdd(e.linear_block, e.b.CreateMul(at, e.blocks));
     e.blocks = e.b.CreateMul(e.blocks, load_slot(e, layout.grid + i, e.b.getInt64Ty(), "grid"));
   }

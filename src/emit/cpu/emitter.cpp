@@ -165,6 +165,12 @@ llvm::Constant* iota(Emitter& e) {
   return llvm::ConstantDataVector::get(e.context, lanes);
 }
 
+llvm::Constant* iota32(Emitter& e) {
+  std::vector<std::uint32_t> lanes(static_cast<std::size_t>(e.lanes.count));
+  for (std::size_t l = 0; l < lanes.size(); ++l) lanes[l] = static_cast<std::uint32_t>(l);
+  return llvm::ConstantDataVector::get(e.context, lanes);
+}
+
 llvm::Value* spread(Emitter& e, const Val& value) {
   if (e.lanes.count == 1 || value.form == Form::varying) return value.v;
   llvm::Value* base = e.b.CreateVectorSplat(static_cast<unsigned>(e.lanes.count), value.v);

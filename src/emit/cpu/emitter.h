@@ -25,6 +25,9 @@ struct Val {
   llvm::Value* v = nullptr;
   Form form = Form::uniform;
   std::int64_t step = 0;
+  // Known of some i64 values that are not vectors:
+  int bits = 0;               ///< every active lane lies in [0, 2^bits); 0: unknown
+  std::int64_t multiple = 1;  ///< divides v
 };
 
 /// The iterations emitted together.
@@ -135,13 +138,15 @@ void trap_if(Emitter& e, llvm::Value* bad, Rule rule, const Loc& loc, std::strin
 
 // ---- Lanes ----------------------------------------------------------------------------------------------------------
 
-inline Val uniform(llvm::Value* v) { return {v, Form::uniform, 0}; }
-inline Val varying(llvm::Value* v) { return {v, Form::varying, 0}; }
+inline Val uniform(llvm::Value* v) { return {v}; }
+inline Val varying(llvm::Value* v) { return {v, Form::varying}; }
 inline Val linear(llvm::Value* v, std::int64_t step) { return {v, step == 0 ? Form::uniform : Form::linear, step}; }
 /// The value with one element a lane (a scalar where there is one lane).
 llvm::Value* spread(Emitter& e, const Val& value);
 /// 0, 1, … in i64 lanes.
 llvm::Constant* iota(Emitter& e);
+/// The same in 32-bit lanes.
+llvm::Constant* iota32(Emitter& e);
 /// Whether an i1, or any lane of an i1 vector, is set.
 llvm::Value* any(Emitter& e, llvm::Value* cond);
 /// The mask with lanes where `cond` does not hold switched off.

@@ -1,5 +1,6 @@
 #include "emit/cpu/entry.h"
 
+#include "analysis/affine.h"
 #include "emit/cpu/emitter.h"
 #include "emit/cpu/expr.h"
 #include "emit/cpu/vector_convert.h"
@@ -68,7 +69,8 @@ class Entry {
     for (std::size_t i = 0; i < e_.kernel.dims.size(); ++i) {
       llvm::Value* dim = e_.fn->getArg(arg++);
       const auto& var = e_.kernel.dims[i];
-      trap_if(e_, e_.b.CreateICmpSLT(dim, e_.i64(0)), Rule::argument_shape, var->loc, var->name + " is negative");
+      trap_if(e_, e_.b.CreateICmpUGT(dim, e_.i64(analysis::max_dim)), Rule::argument_shape, var->loc,
+              var->name + " is negative or too large");
       e_.vars[var.get()] = uniform(dim);
       store(layout_.dims + i, dim);
     }

@@ -4,6 +4,7 @@
 
 #include "emit/cpu/access.h"
 #include "emit/cpu/arith.h"
+#include "emit/cpu/index_math.h"
 #include "emit/cpu/prefetch.h"
 #include "emit/cpu/vector_convert.h"
 #include "emit/cpu/vector_math.h"
@@ -24,23 +25,9 @@ Val apply(Emitter& e, llvm::ArrayRef<Val> operands, llvm::function_ref<llvm::Val
 
 Val emit_int(Emitter& e, const ir::Expr& expr, const ir::IntLit& literal) {
   llvm::Type* type = carrier_type(e.context, expr.type);
-  return uniform(llvm::ConstantInt::get(
-      e.context, llvm::APInt(type->getIntegerBitWidth(), static_cast<std::uint64_t>(literal.value), false, true)));
-}
-
-/// Sums and products of lane numbers stay linear; everything else becomes a vector. i64 only, where arithmetic wraps as
-/// addresses do.
-std::optional<Val> emit_linear(Emitter& e, ir::BinaryOp op, const Val& a, const Val& b) {
-  if (a.form == Form::varying || b.form == Form::varying) return std::nullopt;
-  if (op == ir::BinaryOp::add) return linear(e.b.CreateAdd(a.v, b.v), a.step + b.step);
-  if (op == ir::BinaryOp::sub) return linear(e.b.CreateSub(a.v, b.v), a.step - b.step);
-  if (op != ir::BinaryOp::mul) return std::nullopt;
-  const Val& factor = a.form == Form::uniform ? a : b;
-  const Val& other = a.form == Form::uniform ? b : a;
-  const auto known = factor.form == Form::uniform ? const_int(factor.v) : std::nullopt;
-  constexpr std::int64_t limit = std::int64_t{1} << 31;
-  if (!known.has_value() || std::abs(*known) >= limit || std::abs(other.step) >= limit) return std::nullopt;
-  return linear(e.b.CreateMul(other.v, factor.v), other.step * *known);
+  llvm::Value* v = llvm::ConstantInt::get(
+      e.context, llvm::APInt(type->getIntegerBitWidth(), static_cast<std::uint64_t>(literal.value), false, true));
+  return expr.type == ir::DType::i64 ? literal_index(v, literal.value) : uniform(v);
 }
 
 Val emit_logical(Emitter& e, const ir::Binary& binary);
@@ -51,8 +38,8 @@ Val emit_binary(Emitter& e, const ir::Expr& expr, const ir::Binary& binary) {
   const Val a = emit_expr(e, binary.a);
   const Val b = emit_expr(e, binary.b);
   const ir::DType type = binary.a->type;
-  if (type == ir::DType::i64 && (a.form == Form::linear || b.form == Form::linear)) {
-    if (const auto result = emit_linear(e, binary.op, a, b)) return *result;
+  if (type == ir::DType::i64) {
+    if (const auto result = emit_index_math(e, binary.op, a, b)) return *result;
   }
   return apply(e, {a, b},
                [&](llvm::ArrayRef<llvm::Value*> v) { return emit_arith(e, binary.op, type, v[0], v[1], expr.loc); });
@@ -244,11 +231,13 @@ Val widen(Emitter& e, ir::DType type, const Val& value) {
 
 }  // namespace
 
-llvm::Value* emit_index(Emitter& e, const ir::ExprRef& expr) {
+Val emit_index_value(Emitter& e, const ir::ExprRef& expr) {
   const Val value = widen(e, expr->type, emit_expr(e, expr));
   PLAIT_ASSERT(value.form == Form::uniform, "an index differs between lanes");
-  return value.v;
+  return value;
 }
+
+llvm::Value* emit_index(Emitter& e, const ir::ExprRef& expr) { return emit_index_value(e, expr).v; }
 
 Val emit_offset(Emitter& e, const BufferInfo& buffer, const std::vector<ir::ExprRef>& index, const void* access,
                 const Loc& loc) {

@@ -8,6 +8,8 @@ namespace plait::cpu {
 Val emit_expr(Emitter& e, const ir::ExprRef& expr);
 /// An integer expression that is the same in every lane, as i64.
 llvm::Value* emit_index(Emitter& e, const ir::ExprRef& expr);
+/// The same with what is known of it.
+Val emit_index_value(Emitter& e, const ir::ExprRef& expr);
 /// The element offset that indices name, checked where it is not proved. `access` is the Load, or the Stmt that stores.
 Val emit_offset(Emitter& e, const BufferInfo& buffer, const std::vector<ir::ExprRef>& index, const void* access,
                 const Loc& loc);

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "emit/cpu/access.h"
 #include "emit/cpu/expr.h"
 #include "emit/cpu/stmt.h"
@@ -14,7 +16,8 @@ void emit_scalar(Emitter& e, const ir::For& loop, const Loc& loc) {
 
 /// The first `active` of `count` lanes.
 llvm::Value* first_lanes(Emitter& e, llvm::Value* active) {
-  return e.b.CreateICmpULT(iota(e), e.b.CreateVectorSplat(static_cast<unsigned>(e.lanes.count), active));
+  llvm::Value* bound = e.b.CreateTrunc(active, e.b.getInt32Ty());
+  return e.b.CreateICmpULT(iota32(e), e.b.CreateVectorSplat(static_cast<unsigned>(e.lanes.count), bound));
 }
 
 /// Iterations in groups of `lanes`, the rest in one masked group.
@@ -29,8 +32,10 @@ void emit_groups(Emitter& e, const ir::For& loop, const ir::LoopAxis& axis, cons
     const Lanes saved = e.lanes;
     e.lanes.count = lanes;
     e.lanes.mask = active == nullptr ? nullptr : first_lanes(e, active);
-    llvm::Value* value = e.b.CreateAdd(range.begin, e.b.CreateMul(first, range.step));
-    e.vars[axis.var.get()] = loop_value(e, *axis.var, linear(value, step));
+    Val value = linear(e.b.CreateAdd(range.begin, e.b.CreateMul(first, range.step)), step);
+    value.bits = range.bits;
+    value.multiple = std::gcd(emit_index_value(e, axis.begin).multiple, lanes * step);
+    e.vars[axis.var.get()] = loop_value(e, *axis.var, value);
     emit_body(e, loop.body);
     e.lanes = saved;
   };

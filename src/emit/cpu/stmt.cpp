@@ -1,5 +1,7 @@
 #include "emit/cpu/stmt.h"
 
+#include <numeric>
+
 #include "emit/cpu/access.h"
 #include "emit/cpu/expr.h"
 #include "emit/cpu/tile_ops.h"
@@ -213,7 +215,11 @@ void emit_body(Emitter& e, const ir::Body& body, bool loop) {
 }
 
 AxisRange emit_axis(Emitter& e, const ir::LoopAxis& axis, const Loc& loc) {
-  const AxisRange range{emit_index(e, axis.begin), emit_index(e, axis.end), emit_index(e, axis.step)};
+  const Val begin = emit_index_value(e, axis.begin);
+  const Val end = emit_index_value(e, axis.end);
+  const Val step = emit_index_value(e, axis.step);
+  const int bits = begin.bits > 0 ? end.bits : 0;
+  const AxisRange range{begin.v, end.v, step.v, bits, std::gcd(begin.multiple, step.multiple)};
   llvm::Value* bad = e.b.CreateICmpSLE(range.step, e.i64(0));
   trap_if(e, bad, Rule::loop_step, loc, "the step of the loop is {}",
           [&] { return std::vector<llvm::Value*>{range.step}; });
@@ -235,7 +241,10 @@ void emit_nest(Emitter& e, llvm::ArrayRef<const ir::LoopAxis*> axes, const Loc& 
   emit_loop(
       e, range.begin, range.end, range.step, axis.var->name,
       [&](llvm::Value* i) {
-        e.vars[axis.var.get()] = loop_value(e, *axis.var, uniform(i));
+        Val value = uniform(i);
+        value.bits = range.bits;
+        value.multiple = range.multiple;
+        e.vars[axis.var.get()] = loop_value(e, *axis.var, value);
         emit_nest(e, axes.drop_front(), loc, breakable, body);
       },
       breakable);

@@ -19,6 +19,8 @@ void emit_fusion(Emitter& e, const Fusion& fusion, const ir::Body& original);
 /// Begin, end and step of an axis as i64; a step that is not positive traps.
 struct AxisRange {
   llvm::Value *begin, *end, *step;
+  int bits = 0;               ///< values lie in [0, 2^bits); 0: unknown
+  std::int64_t multiple = 1;  ///< divides every value
 };
 AxisRange emit_axis(Emitter& e, const ir::LoopAxis& axis, const Loc& loc);
 /// The value of a loop variable from its i64 value (in lanes, where linear).

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "emit/cpu/access.h"
+#include "emit/cpu/packed_row.h"
 #include "emit/cpu/prefetch.h"
+#include "emit/cpu/turn_block.h"
 #include "emit/cpu/types.h"
 #include "emit/cpu/vector_convert.h"
 
@@ -112,6 +114,8 @@ void move_box(Emitter& e, const Transfer& t, std::size_t d, llvm::Value* src, ll
               const std::vector<Span>& spans) {
   const bool last = d + 1 == t.dims.size();
   if (last && contiguous(t)) return move_row(e, t, src, dst, spans[d]);
+  if (last && t.by_bytes) return move_packed_row(e, t, src, dst, spans[d]);
+  if (d + 2 == t.dims.size() && is_turned(t)) return move_turned(e, t, src, dst, spans[d], spans[d + 1]);
   emit_loop(e, spans[d].lo, spans[d].hi, e.i64(1), "row", [&](llvm::Value* i) {
     llvm::Value* from = step_to(e, src, i, t.dims[d].src_stride);
     llvm::Value* to = step_to(e, dst, i, t.dims[d].dst_stride);
@@ -182,11 +186,16 @@ void emit_transfer(Emitter& e, const Transfer& transfer, const std::vector<Span>
   collapse(e, t, boxes);
   t.stream = false;
   const auto plain = [&] { move_box(e, t, 0, t.src_first, t.dst_first, boxes); };
+  Transfer faster = t;
+  const auto fast = [&] { move_box(e, faster, 0, t.src_first, t.dst_first, boxes); };
+  if (is_packed_row(t)) {
+    faster.by_bytes = true;
+    return emit_if(e, rows_begin_at_bytes(e, t, boxes.back().lo), fast, plain);
+  }
   if (!transfer.stream || !contiguous(t)) return plain();
-  Transfer streaming = t;
-  streaming.stream = true;
+  faster.stream = true;
   e.streams = true;
-  emit_if(e, stream_aligned(e, t), [&] { move_box(e, streaming, 0, t.src_first, t.dst_first, boxes); }, plain);
+  emit_if(e, stream_aligned(e, t), fast, plain);
 }
 
 llvm::Value* convert_element(Emitter& e, ir::DType from, ir::DType to, llvm::Value* value) {

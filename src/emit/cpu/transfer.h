@@ -22,8 +22,9 @@ struct Transfer {
   llvm::Value* dst_first = nullptr;
   std::vector<TransferDim> dims;  ///< outermost first, at least one
   llvm::Value* ahead =
-      nullptr;          ///< distance, in elements, to the source of the next transfer of this kind, to be prefetched
-  bool stream = false;  ///< nobody reads the destination soon: store past the caches where that is possible
+      nullptr;            ///< distance, in elements, to the source of the next transfer of this kind, to be prefetched
+  bool stream = false;    ///< nobody reads the destination soon: store past the caches where that is possible
+  bool by_bytes = false;  ///< rows of elements narrower than a byte begin at one
 
   Transfer filled(llvm::Value* value) const;
 };

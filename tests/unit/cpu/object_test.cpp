@@ -80,7 +80,7 @@ TEST(Object, LinksIntoACProgram) {
   EXPECT_THAT(out, HasSubstr("10 0.5% true 250\n"));
   EXPECT_THAT(out, HasSubstr("test.tile:4:"));
   EXPECT_THAT(out, HasSubstr(": require: N is even [require-failed]\n"));
-  EXPECT_THAT(out, HasSubstr(": N is negative [argument-shape]\n"));
+  EXPECT_THAT(out, HasSubstr(": N is negative or too large [argument-shape]\n"));
   EXPECT_THAT(out, HasSubstr(": index ? leaves dimension 0 of H, whose extent is ? [out-of-bounds]\n"));
   EXPECT_THAT(out, HasSubstr("no error, no such check\n"));
   EXPECT_EQ(run_command(in + "g++ -std=c++17 -Wall -Wextra -pedantic -Werror -fsyntax-only -x c++ scale.h", status),

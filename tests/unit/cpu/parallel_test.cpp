@@ -51,6 +51,31 @@ kernel k(A: in f32[6, 37], C: out f32[6, 37], D: out f32[37, 3]):
 )");
 }
 
+TEST(Parallel, QuotientsRemaindersAndComparisonsOfLaneNumbers) {
+  expect_as_interpreted(R"(
+kernel k(A: in i64[N], C: out i64[8, M, N], E: out bool[7, M, N]):
+  grid b = 1
+  for i, j in parallel(M, N):
+    t = i * 64 + j
+    C[0, i, j] = t / 64 + t % 64 * 100
+    C[1, i, j] = t / 8 * 1000 + t % 8
+    C[2, i, j] = t / 5 * 1000 + t % 5
+    C[3, i, j] = (t * 16) / 8 + (t * 16) % 8 + (t * 16) / 32
+    C[4, i, j] = ceildiv(t, 32) + ceildiv(t + 1, 7)
+    C[5, i, j] = (t - 100) / 8 + (t - 100) % 8
+    C[6, i, j] = (96 - t) / 16 + t / -8
+    C[7, i, j] = A[t / 16 % N] + A[j % 8]
+    E[0, i, j] = t < N
+    E[1, i, j] = t <= N + 30
+    E[2, i, j] = N > j
+    E[3, i, j] = N >= j + 3
+    E[4, i, j] = j - 4 < N - 30
+    E[5, i, j] = 2 * j < N
+    E[6, i, j] = j > 12
+)",
+                        {{"M", 3}, {"N", 77}});
+}
+
 TEST(Parallel, MaskedIfs) {
   expect_as_interpreted(R"(
 kernel k(A: in i32[N], C: out i32[N], D: inout i32[N]):
