@@ -31,6 +31,7 @@ def main():
         (record(matmul=0.7, compile_matmul=2.0), 1, "WORSE matmul"),
         (record(matmul=0.9, compile_matmul=1.2), 1, "WORSE compile_matmul"),
         (record(compile_matmul=2.0), 1, "not measured"),
+        ({"machine": {}, "cases": [{"name": "matmul", "ratio": 0.5, "ratio_of_best": 0.9}, {"name": "compile_matmul", "ratio": 2}]}, 0, "ok    matmul"),
         ("{", 1, "is no record of plait-bench"),
     ]
     with tempfile.TemporaryDirectory() as folder:
