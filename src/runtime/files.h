@@ -43,6 +43,8 @@ class StagedFile {
   ~StagedFile();
 
   Diagnostics commit();
+  /// Whether commit() only moves what is already written; false for a device or a pipe.
+  bool is_regular() const { return !temporary_.empty(); }
 
  private:
   StagedFile() = default;

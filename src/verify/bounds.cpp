@@ -53,41 +53,13 @@ void check_conflict(const For& loop, const Loc& loc, const analysis::Domain& dom
   d.notes.push_back({loc, "the parallel loop"});
 }
 
-/// Walks to each parallel loop with the domain that holds around it.
-void check_parallel(const Body& body, analysis::Domain domain, Diagnostics& diags) {
-  for (const StmtRef& stmt : body) {
-    std::visit(Overload{
-                   [&](const For& s) {
-                     if (s.kind == LoopKind::parallel) check_conflict(s, stmt->loc, domain, diags);
-                     analysis::Domain inner = domain;
-                     inner.add_loop(s);
-                     check_parallel(s.body, std::move(inner), diags);
-                   },
-                   [&](const While& s) { check_parallel(s.body, domain, diags); },
-                   [&](const If& s) {
-                     check_parallel(s.then_body, domain, diags);
-                     check_parallel(s.else_body, domain, diags);
-                   },
-                   [&](const Task& s) { check_parallel(s.body, domain, diags); },
-                   [&](const Let& s) { domain.add_let(s); },
-                   [](const Alloc&) {},
-                   [](const Store&) {},
-                   [](const AtomicElement&) {},
-                   [](const TileOp&) {},
-                   [](const Assert&) {},
-                   [](const Print&) {},
-                   [](const Break&) {},
-                   [](const Continue&) {},
-               },
-               stmt->node);
-  }
-}
-
 }  // namespace
 
 void check_bounds(const Kernel& kernel, Diagnostics& diags) {
   check_accesses(kernel, diags);
-  check_parallel(kernel.body, analysis::kernel_domain(kernel), diags);
+  analysis::for_each_loop(kernel, [&](const StmtRef& stmt, const For& loop, const analysis::Domain& domain) {
+    if (loop.kind == LoopKind::parallel) check_conflict(loop, stmt->loc, domain, diags);
+  });
 }
 
 }  // namespace plait::verify

@@ -46,6 +46,24 @@ std::map<std::string, ir::DType> parse_dtypes(const std::vector<std::string>& te
   return types;
 }
 
+/// Each output has a file of its own, however it is spelled, and none replaces the program.
+void check_output_files(const RunRequest& request) {
+  auto identity = [](const std::string& path) {
+    std::error_code error;
+    auto resolved = std::filesystem::weakly_canonical(path, error);
+    return error ? path : resolved.string();
+  };
+  std::set<std::string> files;
+  for (const auto& [name, path] : request.outputs) {
+    std::string file = identity(path);
+    // A device such as /dev/null may take several tensors.
+    if (std::error_code error; std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))
+      continue;
+    if (file == identity(request.path)) throw UsageError{fmt::format("--output: {} is the program itself", path)};
+    if (!files.insert(file).second) throw UsageError{fmt::format("--output: {} is named for two tensors", path)};
+  }
+}
+
 RunRequest make_request(const RunFlags& flags) {
   RunRequest request = flags.request;
   request.path = flags.program.path;
@@ -57,10 +75,7 @@ RunRequest make_request(const RunFlags& flags) {
   request.dtypes = parse_dtypes(flags.dtypes);
   request.scalars = parse_assignments(flags.scalars, "--scalar");
   request.checks = !flags.no_checks;
-  std::set<std::string> files;
-  for (const auto& [name, path] : request.outputs) {
-    if (!files.insert(path).second) throw UsageError{fmt::format("--output: {} is named for two tensors", path)};
-  }
+  check_output_files(request);
   return request;
 }
 
@@ -219,7 +234,12 @@ void run_kernel(const Session& session, const RunRequest& request, Outcome& outc
   if (!files) return outcome.diagnostics.append(files.diagnostics());
   if (request.bench) bench(session, data, before, *runner, outcome);
   if (outcome.diagnostics.has_errors()) return;
-  for (runtime::StagedFile& file : *files) outcome.diagnostics.append(file.commit());
+  // What can still fail comes first, so that a full device leaves the files untouched.
+  std::partition(files->begin(), files->end(), [](const runtime::StagedFile& file) { return !file.is_regular(); });
+  for (runtime::StagedFile& file : *files) {
+    outcome.diagnostics.append(file.commit());
+    if (outcome.diagnostics.has_errors()) return;
+  }
 }
 
 Outcome run(const RunFlags& flags) {
