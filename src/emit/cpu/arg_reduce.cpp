@@ -8,32 +8,96 @@
 namespace plait::cpu {
 namespace {
 
+/// An element and where it stands: scalars, or vectors of as many lanes.
+struct Candidate {
+  llvm::Value* value;
+  llvm::Value* index;  ///< i32 lanes
+};
+
 /// Finds the lowest index of the greatest or least element of a row; a NaN counts as beyond every number.
 class Search {
  public:
   Search(Emitter& e, const Tile& src, std::size_t dim, bool greatest_wins)
-      : e_(e), src_(*src.buffer), row_(src.dims[dim]), greatest_(greatest_wins) {}
+      : e_(e), src_(*src.buffer), row_(src.dims[dim]), greatest_(greatest_wins) {
+    lanes_ = e.target.lanes(static_cast<int>(std::max(32U, element_type(e, src_)->getScalarSizeInBits())));
+  }
 
-  /// Index within the row, as i64.
+  /// Index within the row, as i32.
   llvm::Value* row(llvm::Value* first) {
-    llvm::Type* type = carrier_type(e_.context, src_.decl->type);
-    best_ = e_.stack(type, "best");
-    index_ = e_.stack(e_.b.getInt64Ty(), "index");
-    e_.b.CreateStore(load(first, e_.i64(0)), best_);
-    e_.b.CreateStore(e_.i64(0), index_);
-    emit_loop(e_, e_.i64(1), row_.extent, e_.i64(1), "search", [&](llvm::Value* k) {
-      llvm::Value* best = e_.b.CreateLoad(type, best_);
-      llvm::Value* value = load(first, k);
-      llvm::Value* wins = better(value, best);
-      e_.b.CreateStore(e_.b.CreateSelect(wins, value, best), best_);
-      e_.b.CreateStore(e_.b.CreateSelect(wins, k, e_.b.CreateLoad(e_.b.getInt64Ty(), index_)), index_);
-    });
-    return e_.b.CreateLoad(e_.b.getInt64Ty(), index_);
+    const auto extent = const_int(row_.extent);
+    const bool vectors = is_const(row_.stride, 1) && extent.has_value() && *extent >= 2 * lanes_;
+    if (!vectors) return scalars(first, scalar_at(first, e_.i64(0)), e_.i64(1)).index;
+    const std::int64_t done = *extent / lanes_ * lanes_;
+    return scalars(first, halved(lanes(first, done)), e_.i64(done)).index;
   }
 
  private:
-  llvm::Value* load(llvm::Value* first, llvm::Value* k) {
-    return load_element(e_, src_, uniform(e_.b.CreateAdd(first, e_.b.CreateMul(k, row_.stride)))).v;
+  llvm::Value* load(llvm::Value* at, int width) {
+    llvm::Type* type = element_type(e_, src_);
+    const llvm::Align align(type->getScalarSizeInBits() / 8);
+    auto* bits = e_.b.CreateAlignedLoad(lanes_type(type, width), element_pointer(e_, src_, at), align);
+    return from_memory(e_, src_, tag(src_, bits));
+  }
+
+  Candidate scalar_at(llvm::Value* first, llvm::Value* k) {
+    llvm::Value* at = e_.b.CreateAdd(first, e_.b.CreateMul(k, row_.stride));
+    return {load(at, 1), e_.b.CreateTrunc(k, e_.b.getInt32Ty())};
+  }
+
+  Candidate vector_at(llvm::Value* first, llvm::Value* k) {
+    std::vector<std::uint32_t> numbers(static_cast<std::size_t>(lanes_));
+    for (std::size_t l = 0; l < numbers.size(); ++l) numbers[l] = static_cast<std::uint32_t>(l);
+    llvm::Value* base = e_.b.CreateVectorSplat(static_cast<unsigned>(lanes_), e_.b.CreateTrunc(k, e_.b.getInt32Ty()));
+    return {load(e_.b.CreateAdd(first, k), lanes_),
+            e_.b.CreateAdd(base, llvm::ConstantDataVector::get(e_.context, numbers))};
+  }
+
+  /// The rest of the row, from element k on, against the best one so far; an equal element further on does not win.
+  Candidate scalars(llvm::Value* first, const Candidate& start, llvm::Value* k) {
+    return folded(start, k, row_.extent, 1, [&](llvm::Value* i) { return scalar_at(first, i); });
+  }
+
+  Candidate lanes(llvm::Value* first, std::int64_t end) {
+    return folded(vector_at(first, e_.i64(0)), e_.i64(lanes_), e_.i64(end), lanes_,
+                  [&](llvm::Value* i) { return vector_at(first, i); });
+  }
+
+  Candidate folded(const Candidate& start, llvm::Value* begin, llvm::Value* end, std::int64_t step,
+                   llvm::function_ref<Candidate(llvm::Value*)> at) {
+    auto* value = e_.stack(start.value->getType(), "best");
+    auto* index = e_.stack(start.index->getType(), "index");
+    e_.b.CreateStore(start.value, value);
+    e_.b.CreateStore(start.index, index);
+    const auto current = [&] {
+      return Candidate{e_.b.CreateLoad(start.value->getType(), value), e_.b.CreateLoad(start.index->getType(), index)};
+    };
+    emit_loop(e_, begin, end, e_.i64(step), "search", [&](llvm::Value* k) {
+      const Candidate best = current();
+      const Candidate next = at(k);
+      llvm::Value* wins = better(next.value, best.value);
+      e_.b.CreateStore(e_.b.CreateSelect(wins, next.value, best.value), value);
+      e_.b.CreateStore(e_.b.CreateSelect(wins, next.index, best.index), index);
+    });
+    return current();
+  }
+
+  /// The best of all lanes: of equal elements the one with the lower index.
+  Candidate halved(Candidate all) {
+    for (int width = lanes_; width > 1; width /= 2) {
+      std::vector<int> low, high;
+      for (int l = 0; l < width / 2; ++l) {
+        low.push_back(l);
+        high.push_back(l + width / 2);
+      }
+      const Candidate a{e_.b.CreateShuffleVector(all.value, low), e_.b.CreateShuffleVector(all.index, low)};
+      const Candidate b{e_.b.CreateShuffleVector(all.value, high), e_.b.CreateShuffleVector(all.index, high)};
+      llvm::Value* earlier =
+          e_.b.CreateAnd(e_.b.CreateNot(better(a.value, b.value)), e_.b.CreateICmpULT(b.index, a.index));
+      llvm::Value* wins = e_.b.CreateOr(better(b.value, a.value), earlier);
+      all = {e_.b.CreateSelect(wins, b.value, a.value), e_.b.CreateSelect(wins, b.index, a.index)};
+    }
+    return {e_.b.CreateExtractElement(all.value, std::uint64_t{0}),
+            e_.b.CreateExtractElement(all.index, std::uint64_t{0})};
   }
 
   llvm::Value* better(llvm::Value* value, llvm::Value* best) {
@@ -52,8 +116,7 @@ class Search {
   const BufferInfo& src_;
   TileDim row_;
   bool greatest_;
-  llvm::AllocaInst* best_ = nullptr;
-  llvm::AllocaInst* index_ = nullptr;
+  int lanes_ = 1;
 };
 
 struct Walk {
@@ -88,7 +151,7 @@ void emit_arg_reduce(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op) {
   }
   Search search(e, src, dim, op.kind == ir::OpKind::reduce_argmax);
   walk(e, kept, 0, first_element(e, src), first_element(e, dst), [&](llvm::Value* from, llvm::Value* to) {
-    llvm::Value* index = e.b.CreateTrunc(search.row(from), carrier_type(e.context, dst.buffer->decl->type));
+    llvm::Value* index = e.b.CreateZExtOrTrunc(search.row(from), carrier_type(e.context, dst.buffer->decl->type));
     store_element(e, *dst.buffer, uniform(to), uniform(index));
   });
 }

@@ -7,6 +7,7 @@
 #include "emit/cpu/stmt.h"
 #include "emit/cpu/tile_ops.h"
 #include "emit/cpu/vector_convert.h"
+#include "fmt/format.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "llvm/IR/Verifier.h"
@@ -147,6 +148,13 @@ void prove_accesses(Emitter& e) {
   }
 }
 
+ScratchPlan plan_memory(const ir::Kernel& kernel, const VectorTarget& target) {
+  return plan_scratch(kernel, target.lanes(32), [&](const ir::Stmt& stmt) -> std::int64_t {
+    const auto* op = std::get_if<ir::TileOp>(&stmt.node);
+    return op == nullptr ? 0 : tile_op_scratch(*op, target);
+  });
+}
+
 void check_module(Emitter& e) {
   std::string report;
   llvm::raw_string_ostream stream(report);
@@ -197,6 +205,26 @@ SlotLayout slot_layout(const ir::Kernel& kernel) {
   return layout;
 }
 
+Diagnostics check_limits(const ir::Kernel& kernel, const VectorTarget& target) {
+  constexpr std::int64_t limit = std::int64_t{1} << 30;
+  Diagnostics diagnostics;
+  ir::walk(kernel.body, [&](const ir::Stmt& stmt) {
+    const auto* op = std::get_if<ir::TileOp>(&stmt.node);
+    if (op == nullptr || tile_op_scratch(*op, target) != unknown_scratch) return;
+    diagnostics.error(Rule::tile_shape, stmt.loc,
+                      fmt::format("a copy from {0} to {0} needs room for the tile, whose size is not known",
+                                  op->operands[0].buffer->name),
+                      "give the tile literal extents");
+  });
+  const std::int64_t bytes = plan_memory(kernel, target).bytes;
+  if (bytes > limit) {
+    diagnostics.error(Rule::memory_limit, kernel.loc,
+                      fmt::format("the on-chip buffers of {} need {} bytes for each thread; the limit is {}",
+                                  kernel.name, bytes, limit));
+  }
+  return diagnostics;
+}
+
 BlockFacts emit_block(llvm::Module& module, const ir::Kernel& kernel, const Options& options,
                       const VectorTarget& target, const std::string& name, bool object) {
   Emitter e(kernel, options, target, module);
@@ -209,10 +237,7 @@ BlockFacts emit_block(llvm::Module& module, const ir::Kernel& kernel, const Opti
     flags.setApproxFunc();
     e.b.setFastMathFlags(flags);
   }
-  e.plan = plan_scratch(kernel, target.lanes(32), [&](const ir::Stmt& stmt) -> std::int64_t {
-    const auto* op = std::get_if<ir::TileOp>(&stmt.node);
-    return op == nullptr ? 0 : tile_op_scratch(*op, target);
-  });
+  e.plan = plan_memory(kernel, target);
   prove_accesses(e);
   emit_function(e, name);
   return {e.fn, e.plan.bytes, std::move(e.traps), std::move(e.slow_paths)};

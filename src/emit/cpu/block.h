@@ -18,6 +18,9 @@ struct BlockFacts {
   std::vector<Note> slow_paths;
 };
 
+/// What keeps a kernel from being compiled at all: on-chip buffers beyond reason.
+Diagnostics check_limits(const ir::Kernel& kernel, const VectorTarget& target);
+
 /// Adds the function that runs one block of `kernel` to the module, named `name`, with the signature of BlockFn.
 /// `object`: for an object file, without calls into plait.
 BlockFacts emit_block(llvm::Module& module, const ir::Kernel& kernel, const Options& options,

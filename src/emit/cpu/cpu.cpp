@@ -43,6 +43,7 @@ Result<std::unique_ptr<llvm::Module>> make_library(llvm::LLVMContext& context, c
   if (Diagnostics bad_name = check_c_name(kernel); bad_name.has_errors()) return bad_name;
   auto machine = machine_of(options);
   if (!machine.ok()) return machine.diagnostics();
+  if (Diagnostics too_large = check_limits(kernel, machine->vectors); too_large.has_errors()) return too_large;
   llvm::TargetMachine& target = target_machine(*machine);
   auto module = make_module(context, kernel, target);
   facts = emit_library(*module, kernel, options, machine->vectors);
@@ -72,6 +73,7 @@ Result<std::string> emit_header(const ir::Kernel& kernel, const Options& options
   if (Diagnostics bad_name = check_c_name(kernel); bad_name.has_errors()) return bad_name;
   auto machine = machine_of(options);
   if (!machine.ok()) return machine.diagnostics();
+  if (Diagnostics too_large = check_limits(kernel, machine->vectors); too_large.has_errors()) return too_large;
   llvm::LLVMContext context;
   const auto module = make_module(context, kernel, target_machine(*machine));
   return c_header(kernel, emit_library(*module, kernel, options, machine->vectors));
@@ -80,6 +82,7 @@ Result<std::string> emit_header(const ir::Kernel& kernel, const Options& options
 Result<Code> compile(const ir::Kernel& kernel, const Options& options) {
   auto machine = machine_of(options);
   if (!machine.ok()) return machine.diagnostics();
+  if (Diagnostics too_large = check_limits(kernel, machine->vectors); too_large.has_errors()) return too_large;
   llvm::TargetMachine& target = target_machine(*machine);
   llvm::LLVMContext context;
   const auto module = make_module(context, kernel, target);

@@ -111,21 +111,9 @@ class LoopGemm {
 
 }  // namespace
 
-std::int64_t tile_op_scratch(const ir::TileOp& op, const VectorTarget& target) {
-  if (op.kind == ir::OpKind::gemm) {
-    const auto shape = static_shape(op);
-    return shape.has_value() ? gemm_scratch_bytes(*shape, target) : 0;
-  }
-  if (op.kind != ir::OpKind::copy || op.operands[0].buffer != op.operands[1].buffer) return 0;
-  std::int64_t bytes = onchip_bytes(op.operands[1].buffer->type);
-  for (const auto& range : op.operands[1].ranges) bytes *= ir::as_int(range.extent).value_or(0);
-  return bytes;
-}
-
-llvm::Value* op_scratch(Emitter& e, const ir::Stmt& stmt) {
-  const auto room = e.plan.rooms.find(&stmt);
-  if (room == e.plan.rooms.end()) return nullptr;
-  return e.b.CreateConstInBoundsGEP1_64(e.b.getInt8Ty(), e.scratch, static_cast<std::uint64_t>(room->second.offset));
+std::int64_t gemm_scratch(const ir::TileOp& op, const VectorTarget& target) {
+  const auto shape = static_shape(op);
+  return shape.has_value() ? gemm_scratch_bytes(*shape, target) : 0;
 }
 
 void emit_gemm_op(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op) {
@@ -141,38 +129,6 @@ void emit_gemm_op(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op) {
   llvm::Value* scratch = op_scratch(e, stmt);
   if (scratch == nullptr) scratch = llvm::ConstantPointerNull::get(e.b.getPtrTy());
   emit_gemm(e.b, e.target, *shape, pointers[0], pointers[1], pointers[2], scratch);
-}
-
-void emit_tile_op(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op) {
-  using K = ir::OpKind;
-  switch (op.kind) {
-    case K::copy:
-      return emit_copy(e, stmt, op);
-    case K::fill:
-      return emit_fill(e, stmt, op);
-    case K::gemm:
-      return emit_gemm_op(e, stmt, op);
-    case K::reduce_sum:
-    case K::reduce_max:
-    case K::reduce_min:
-    case K::reduce_abssum:
-    case K::reduce_absmax:
-    case K::reduce_bitand:
-    case K::reduce_bitor:
-    case K::reduce_bitxor:
-      return emit_reduce(e, stmt, op);
-    case K::reduce_argmax:
-    case K::reduce_argmin:
-      return emit_arg_reduce(e, stmt, op);
-    case K::cumsum:
-      return emit_cumsum(e, stmt, op);
-    case K::transpose:
-      return emit_transpose(e, stmt, op);
-    case K::atomic_add:
-    case K::atomic_max:
-    case K::atomic_min:
-      return emit_atomic_tile(e, stmt, op);
-  }
 }
 
 }  // namespace plait::cpu

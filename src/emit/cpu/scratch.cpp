@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::int64_t alignment = 64;
 
+/// Products of extents stop here; real buffers are far smaller.
+constexpr std::int64_t ceiling = std::int64_t{1} << 56;
+
 std::int64_t round_up(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 class Planner {
@@ -49,7 +52,7 @@ class Planner {
 
   void take(const ir::Stmt& stmt, std::int64_t bytes) {
     plan_.rooms[&stmt] = {top_, bytes};
-    top_ += round_up(bytes);
+    top_ = std::min(ceiling, top_ + round_up(std::min(bytes, ceiling)));
     plan_.bytes = std::max(plan_.bytes, top_);
   }
 
@@ -61,20 +64,25 @@ class Planner {
 
 }  // namespace
 
+std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? ceiling : std::min(product, ceiling);
+}
+
 std::vector<std::int64_t> buffer_strides(const ir::BufferDecl& buffer) {
   const std::vector<std::int64_t> shape = ir::static_shape(buffer);
   std::vector<std::int64_t> strides(shape.size(), 1);
   for (std::size_t d = shape.size(); d-- > 1;) {
     const std::int64_t padding = d + 1 == shape.size() ? buffer.pad : 0;
-    strides[d - 1] = strides[d] * (shape[d] + padding);
+    strides[d - 1] = saturating_product(strides[d], std::min(shape[d], ceiling) + padding);
   }
   return strides;
 }
 
 std::int64_t buffer_bytes(const ir::BufferDecl& buffer, int lanes) {
   const std::vector<std::int64_t> shape = ir::static_shape(buffer);
-  const std::int64_t elements = shape.empty() ? 1 : buffer_strides(buffer)[0] * shape[0];
-  return (elements + buffer.pad) * onchip_bytes(buffer.type) * lanes;
+  const std::int64_t elements = shape.empty() ? 1 : saturating_product(buffer_strides(buffer)[0], shape[0]);
+  return saturating_product(elements + buffer.pad, std::int64_t{onchip_bytes(buffer.type)} * lanes);
 }
 
 ScratchPlan plan_scratch(const ir::Kernel& kernel, int lanes,

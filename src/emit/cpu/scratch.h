@@ -25,6 +25,8 @@ struct ScratchPlan {
 /// Buffers this small live on the stack, where LLVM can turn them into registers; the plan has no room for them.
 constexpr std::int64_t stack_limit = 512;
 
+/// a * b, or a number beyond every real size where that is larger.
+std::int64_t saturating_product(std::int64_t a, std::int64_t b);
 /// Bytes of an on-chip buffer with `lanes` interleaved copies.
 std::int64_t buffer_bytes(const ir::BufferDecl& buffer, int lanes);
 /// Row-major strides in elements, with the buffer's padding.

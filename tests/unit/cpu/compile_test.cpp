@@ -113,6 +113,34 @@ TEST(Compile, OlderProcessors) {
   }
 }
 
+TEST(Compile, BuffersBeyondReasonAreRefused) {
+  const auto refusal = [](const std::string& shape) {
+    const auto code = cpu::compile(kernel_of("kernel k(C: out f32[1]):\n  grid b = 1\n  S = shared f32[" + shape +
+                                             "]\n  fill(S, 1)\n  copy(S[0:1, 0:1], C)\n"));
+    return code.ok() ? std::string() : code.diagnostics().list()[0].message;
+  };
+  EXPECT_EQ(refusal("1024, 1024"), "");
+  EXPECT_EQ(refusal("65536, 65536"),
+            "the on-chip buffers of k need 17179869184 bytes for each thread; the limit is 1073741824");
+  EXPECT_EQ(refusal("1048576, 1048576"),
+            "the on-chip buffers of k need 4398046511104 bytes for each thread; the limit is 1073741824");
+}
+
+TEST(Compile, CopyBetweenPartsThatAreApartNeedsNoRoom) {
+  const auto code =
+      code_of(kernel_of("kernel k(A: inout f32[2, N]):\n  grid b = 1\n  copy(A[0:1, 0:N], A[1:2, 0:N])\n"));
+  EXPECT_EQ(code.scratch_bytes, 0);
+}
+
+TEST(Compile, CopyInsideATensorNeedsLiteralExtents) {
+  const auto code =
+      cpu::compile(kernel_of("kernel k(A: inout f32[2, N]):\n  grid b = 1\n  copy(A[0, 0:N], A[N - 1, 0:N])\n"));
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.diagnostics().list()[0].message,
+            "a copy from A to A needs room for the tile, whose size is not known");
+  EXPECT_EQ(code.diagnostics().list()[0].loc.line, 3);
+}
+
 TEST(Compile, BuffersOfDisjointListsShareScratch) {
   const auto code = code_of(kernel_of(R"(
 kernel k(A: in f32[2048], C: out f32[2048]):
