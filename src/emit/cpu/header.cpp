@@ -10,14 +10,22 @@ namespace plait::cpu {
 namespace {
 
 constexpr std::array c_words = {
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
-    "class", "compl", "concept", "const", "consteval", "constexpr", "constinit", "const_cast", "continue", "co_await",
-    "co_return", "co_yield", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit",
-    "export", "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace",
-    "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register",
-    "reinterpret_cast", "requires", "restrict", "return", "short", "signed", "sizeof", "static", "static_assert",
-    "static_cast", "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid",
-    "typename", "typeof", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq"};
+    "alignas",      "alignof",       "and",         "and_eq",   "asm",       "auto",
+    "bitand",       "bitor",         "bool",        "break",    "case",      "catch",
+    "char",         "class",         "compl",       "concept",  "const",     "consteval",
+    "constexpr",    "constinit",     "const_cast",  "continue", "co_await",  "co_return",
+    "co_yield",     "decltype",      "default",     "delete",   "do",        "double",
+    "dynamic_cast", "else",          "enum",        "explicit", "export",    "extern",
+    "false",        "float",         "for",         "friend",   "goto",      "if",
+    "inline",       "int",           "long",        "mutable",  "namespace", "new",
+    "noexcept",     "not",           "not_eq",      "nullptr",  "operator",  "or",
+    "or_eq",        "private",       "protected",   "public",   "register",  "reinterpret_cast",
+    "requires",     "restrict",      "return",      "short",    "signed",    "sizeof",
+    "static",       "static_assert", "static_cast", "struct",   "switch",    "template",
+    "this",         "thread_local",  "throw",       "true",     "try",       "typedef",
+    "typeid",       "typename",      "typeof",      "union",    "unsigned",  "using",
+    "virtual",      "void",          "volatile",    "wchar_t",  "while",     "xor",
+    "xor_eq"};
 /// Functions of the C library that the object itself calls.
 constexpr std::array called = {"aligned_alloc", "free", "main", "memcpy", "memmove", "memset", "printf"};
 
@@ -48,7 +56,8 @@ std::string parameter(const ir::Param& param) {
 }
 
 std::string describe(const ir::Param& param) {
-  if (param.kind == ir::ParamKind::scalar) return fmt::format(" *   {}: {}\n", param.scalar->name, ir::dtype_name(param.scalar->type));
+  if (param.kind == ir::ParamKind::scalar)
+    return fmt::format(" *   {}: {}\n", param.scalar->name, ir::dtype_name(param.scalar->type));
   const auto list = [](const std::vector<ir::ExprRef>& exprs) {
     std::vector<std::string> texts;
     for (const auto& expr : exprs) texts.push_back(ir::print(*expr));
@@ -57,7 +66,8 @@ std::string describe(const ir::Param& param) {
   const auto& buffer = *param.buffer;
   const std::string strides = buffer.strides.empty() ? "" : " strides " + list(buffer.strides);
   const char* kind = param.kind == ir::ParamKind::in ? "in" : param.kind == ir::ParamKind::out ? "out" : "inout";
-  return fmt::format(" *   {}: {} {}{}{}\n", buffer.name, kind, ir::dtype_name(buffer.type), list(buffer.shape), strides);
+  return fmt::format(" *   {}: {} {}{}{}\n", buffer.name, kind, ir::dtype_name(buffer.type), list(buffer.shape),
+                     strides);
 }
 
 std::string signature(const ir::Kernel& kernel) {
@@ -75,7 +85,8 @@ std::string slot_order(const ir::Kernel& kernel) {
     if (param.kind == ir::ParamKind::scalar) continue;
     const std::size_t rank = param.buffer->shape.size();
     const std::size_t at = layout.shape_of[tensor];
-    text += fmt::format(" *   [{}] address of {}; its extents from [{}], its strides from [{}]\n", tensor, param.buffer->name, at, at + rank);
+    text += fmt::format(" *   [{}] address of {}; its extents from [{}], its strides from [{}]\n", tensor,
+                        param.buffer->name, at, at + rank);
     ++tensor;
   }
   std::size_t slot = layout.scalars;
@@ -94,10 +105,12 @@ std::string slot_order(const ir::Kernel& kernel) {
 
 Diagnostics check_c_name(const ir::Kernel& kernel) {
   Diagnostics diagnostics;
-  const bool taken = std::find(called.begin(), called.end(), kernel.name) != called.end() || math_symbol(kernel.name) != nullptr;
+  const bool taken =
+      std::find(called.begin(), called.end(), kernel.name) != called.end() || math_symbol(kernel.name) != nullptr;
   if (taken || is_c_word(kernel.name)) {
-    diagnostics.error(Rule::c_name, kernel.loc,
-                      fmt::format("'{}' is {}", kernel.name, taken ? "a function of the C library" : "a keyword of C or C++"));
+    diagnostics.error(
+        Rule::c_name, kernel.loc,
+        fmt::format("'{}' is {}", kernel.name, taken ? "a function of the C library" : "a keyword of C or C++"));
   }
   return diagnostics;
 }
@@ -117,8 +130,9 @@ std::string c_header(const ir::Kernel& kernel, const BlockFacts& facts) {
 extern "C" {{
 #endif
 
-/* Runs the kernel on the calling thread. Tensors are contiguous, the last dimension fastest, unless strides are given above; memory that is written
- * overlaps no other argument. Returns 0, the number of the check that failed (see {0}_error), or -1 where memory is short. */
+/* Runs the kernel on the calling thread. Tensors are contiguous, the last dimension fastest, unless strides are given
+ * above; memory that is written overlaps no other argument. Returns 0, the number of the check that failed (see
+ * {0}_error), or -1 where memory is short. */
 int {0}({2});
 
 /* The text of a result of {0}. */

@@ -108,7 +108,8 @@ kernel k(A: in f32[10, 12], C: out f32[12], D: out f32[10]):
 
 TEST(Copy, StridedTensors) {
   expect_as_interpreted(R"(
-kernel k(A: in f32[M, N] strides [lda, 1], B: in f32[M, N] strides [1, ldb], C: out f32[M, N] strides [ldc, 2], D: out f16[N, M] strides [1, ldd]):
+kernel k(A: in f32[M, N] strides [lda, 1], B: in f32[M, N] strides [1, ldb], C: out f32[M, N] strides [ldc, 2],
+         D: out f16[N, M] strides [1, ldd]):
   grid x = ceildiv(N, 16), y = ceildiv(M, 8)
   S = shared f32[8, 16] pad 3
   T = shared f32[8, 16]
