@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <memory>
 
 #include "emit/cpu/access.h"
 #include "emit/cpu/expr.h"
 #include "emit/cpu/prefetch.h"
+#include "emit/cpu/temporary.h"
 #include "emit/cpu/tile_ops.h"
 #include "emit/cpu/transfer.h"
 #include "emit/cpu/vector_convert.h"
@@ -253,48 +253,21 @@ void pair_dims(Copy& copy, const Tile& src, const Tile& dst) {
   for (std::size_t i = 0; i < n; ++i) copy.pair(s[s.size() - n + i], d[d.size() - n + i]);
 }
 
-/// A row-major tile in the operation's scratch.
-struct Temporary {
-  ir::BufferDecl decl;
-  BufferInfo info;
-  Tile tile;
-};
-
-std::unique_ptr<Temporary> make_temporary(Emitter& e, const ir::Stmt& stmt, const Tile& like) {
-  auto temporary = std::make_unique<Temporary>();
-  temporary->decl.name = "temporary";
-  temporary->decl.type = like.buffer->decl->type;
-  temporary->decl.scope = ir::Scope::shared;
-  BufferInfo& info = temporary->info;
-  info.decl = &temporary->decl;
-  info.base = op_scratch(e, stmt);
-  llvm::Value* stride = e.i64(1);
-  for (std::size_t d = like.dims.size(); d-- > 0;) {
-    info.extents.insert(info.extents.begin(), like.dims[d].extent);
-    info.strides.insert(info.strides.begin(), stride);
-    stride = e.b.CreateMul(stride, like.dims[d].extent);
-  }
-  temporary->tile.buffer = &info;
-  for (std::size_t d = 0; d < like.dims.size(); ++d)
-    temporary->tile.dims.push_back({e.i64(0), info.extents[d], info.strides[d], info.extents[d]});
-  return temporary;
-}
+}  // namespace
 
 void copy_tiles(Emitter& e, const ir::Stmt& stmt, const Tile& src, const Tile& dst, const ir::CopyAttrs& attrs,
-                llvm::Value* ahead = nullptr) {
+                llvm::Value* ahead) {
   Copy copy(e, stmt, src, dst);
   pair_dims(copy, src, dst);
   copy.emit(attrs, ahead);
 }
-
-}  // namespace
 
 void emit_copy(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op) {
   const auto& attrs = std::get<ir::CopyAttrs>(op.attrs);
   const Tile src = emit_region(e, op.operands[0], stmt.loc, true);
   const Tile dst = emit_region(e, op.operands[1], stmt.loc, true);
   if (op_scratch(e, stmt) == nullptr) return copy_tiles(e, stmt, src, dst, attrs, distance_ahead(e, op.operands[0]));
-  // Both sides lie in one buffer: read everything before anything is written.
+  // What is read lies in the buffer that is written: read everything first.
   const auto temporary = make_temporary(e, stmt, dst);
   ir::CopyAttrs load = attrs;
   ir::CopyAttrs store;

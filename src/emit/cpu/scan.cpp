@@ -2,6 +2,7 @@
 
 #include "emit/cpu/access.h"
 #include "emit/cpu/arith.h"
+#include "emit/cpu/temporary.h"
 #include "emit/cpu/tile_ops.h"
 #include "emit/cpu/transfer.h"
 #include "emit/cpu/vector_convert.h"
@@ -24,10 +25,16 @@ void walk_other(Emitter& e, const Tile& a, const Tile& b, std::size_t d, std::si
 
 void emit_cumsum(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op) {
   const auto& attrs = std::get<ir::CumsumAttrs>(op.attrs);
-  const Tile src = emit_region(e, op.operands[0], stmt.loc);
+  Tile src = emit_region(e, op.operands[0], stmt.loc);
   const Tile dst = emit_region(e, op.operands[1], stmt.loc);
   const auto dim = static_cast<std::size_t>(attrs.dim);
   for (std::size_t d = 0; d < src.dims.size(); ++d) require_equal(e, src.dims[d].extent, dst.dims[d].extent, stmt.loc);
+  std::unique_ptr<Temporary> aside;
+  if (op_scratch(e, stmt) != nullptr) {
+    aside = make_temporary(e, stmt, src);
+    copy_tiles(e, stmt, src, aside->tile, {});
+    src = aside->tile;
+  }
   const ir::DType to = dst.buffer->decl->type;
   const ir::DType type = ir::is_float(to) && to != ir::DType::f64 ? ir::DType::f32 : to;
   llvm::Type* carrier = carrier_type(e.context, type);

@@ -19,22 +19,46 @@ bool plainly_apart(const ir::Region& a, const ir::Region& b) {
   return false;
 }
 
+/// Whether a copy may write what it still has to read.
+bool copy_needs_room(const ir::TileOp& op) {
+  const ir::Buffer& written = op.operands[1].buffer;
+  const auto& rows = std::get<ir::CopyAttrs>(op.attrs).rows;
+  if (rows.has_value() && rows->buffer == written) return true;
+  return op.operands[0].buffer == written && (rows.has_value() || !plainly_apart(op.operands[0], op.operands[1]));
+}
+
+bool same_place(const ir::Region& a, const ir::Region& b) {
+  for (std::size_t d = 0; d < a.ranges.size(); ++d) {
+    if (!ir::identical(a.ranges[d].begin, b.ranges[d].begin)) return false;
+  }
+  return true;
+}
+
+/// A running sum may be written over its source, element by element, but not over a part that lies elsewhere.
+bool sum_needs_room(const ir::TileOp& op) {
+  const ir::Region& src = op.operands[0];
+  const ir::Region& dst = op.operands[1];
+  return src.buffer == dst.buffer && !same_place(src, dst) && !plainly_apart(src, dst);
+}
+
+std::int64_t tile_bytes(const ir::Region& region) {
+  std::int64_t bytes = onchip_bytes(region.buffer->type);
+  for (std::size_t d = 0; d < region.ranges.size(); ++d) {
+    auto extent = ir::as_int(region.ranges[d].extent);
+    if (!extent.has_value()) extent = ir::as_int(region.buffer->shape[d]);
+    if (!extent.has_value()) return unknown_scratch;
+    bytes = saturating_product(bytes, *extent);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::int64_t tile_op_scratch(const ir::TileOp& op, const VectorTarget& target) {
   if (op.kind == ir::OpKind::gemm) return gemm_scratch(op, target);
-  if (op.kind != ir::OpKind::copy || op.operands[0].buffer != op.operands[1].buffer) return 0;
-  const bool mapped = std::get<ir::CopyAttrs>(op.attrs).rows.has_value();
-  if (!mapped && plainly_apart(op.operands[0], op.operands[1])) return 0;
-  const ir::Region& dst = op.operands[1];
-  std::int64_t bytes = onchip_bytes(dst.buffer->type);
-  for (std::size_t d = 0; d < dst.ranges.size(); ++d) {
-    auto extent = ir::as_int(dst.ranges[d].extent);
-    if (!extent.has_value()) extent = ir::as_int(dst.buffer->shape[d]);
-    bytes = extent.has_value() ? saturating_product(bytes, *extent) : unknown_scratch;
-    if (bytes == unknown_scratch) break;
-  }
-  return bytes;
+  if (op.kind == ir::OpKind::copy && copy_needs_room(op)) return tile_bytes(op.operands[1]);
+  if (op.kind == ir::OpKind::cumsum && sum_needs_room(op)) return tile_bytes(op.operands[0]);
+  return 0;
 }
 
 llvm::Value* op_scratch(Emitter& e, const ir::Stmt& stmt) {

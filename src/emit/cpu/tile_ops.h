@@ -21,6 +21,11 @@ void emit_arg_reduce(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
 void emit_cumsum(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
 void emit_atomic_tile(Emitter& e, const ir::Stmt& stmt, const ir::TileOp& op);
 
+/// dst = src by the rules of `copy`. `ahead`: distance, in elements, to what the next iteration reads; null where there
+/// is nothing to fetch.
+void copy_tiles(Emitter& e, const ir::Stmt& stmt, const Tile& src, const Tile& dst, const ir::CopyAttrs& attrs,
+                llvm::Value* ahead = nullptr);
+
 /// Scratch of the statement as a pointer; null where it has none.
 llvm::Value* op_scratch(Emitter& e, const ir::Stmt& stmt);
 

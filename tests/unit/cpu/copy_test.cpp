@@ -160,6 +160,18 @@ kernel k(A: in f32[30, N], R: in i32[12], C: out f32[12, 20], D: inout f32[30, 2
                         {{"N", 21}});
 }
 
+TEST(Copy, RowsOverTheirOwnMap) {
+  expect_as_interpreted(R"(
+kernel k(A: in i32[30, 4], C: out i32[8, 4]):
+  grid b = 1
+  S = shared i32[8, 4]
+  for i in parallel(8):
+    S[i, 2] = i32(20 - 2 * i)
+  copy(A[0, 0], S, rows=S[0:8, 2:3])
+  copy(S, C)
+)");
+}
+
 TEST(Copy, RowsWithValid) {
   expect_as_interpreted(R"(
 kernel k(A: in f16[30, 24], C: out f16[12, 20], D: inout f16[30, 20]):

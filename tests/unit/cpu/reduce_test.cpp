@@ -134,6 +134,20 @@ kernel k(A: in i64[30], C: out i64[30]):
 )");
 }
 
+TEST(Cumsum, OverAPartOfItsSource) {
+  expect_as_interpreted(R"(
+kernel k(A: in i32[4, 30], I: in i32[1], C: out i32[4, 30]):
+  grid b = 1
+  S = shared i32[4, 30]
+  n = i64(I[0]) % 5 + 5
+  copy(A, S)
+  cumsum(S[0:4, 0:20], S[0:4, 3:23])
+  cumsum(S[0:4, n : n + 10], S[0:4, 3:13], dim=1)
+  cumsum(S[0:2, n : n + 10], S[1:3, n : n + 10], dim=0)
+  copy(S, C)
+)");
+}
+
 std::string product(const std::string& type, const std::string& other, const std::string& result, bool trans_a,
                     bool trans_b, bool clear) {
   const std::string a = trans_a ? "24, 19" : "19, 24";
