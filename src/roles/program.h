@@ -1,0 +1,400 @@
+#pragma once
+
+#include "ir/kernel.h"
+
+/// Role programs: what is simulated and what is printed to CUDA, one statement to one instruction or to one unrolled
+/// group of them. docs/roles.md is the reference of the text form and of the meaning of each statement.
+namespace plait::roles {
+
+using ir::DType;
+using ir::ExprRef;
+using ir::Var;
+
+// ---- Declarations --------------------------------------------------------------------------------------------------
+
+/// Order of 16-byte units in shared memory: unit u of row r stands at u ^ (r mod span / 16).
+enum class Swizzle { none, b32, b64, b128 };
+int swizzle_span(Swizzle swizzle);  ///< bytes: 0, 32, 64, 128
+
+/// A block tile in shared memory. The last two dims are rows x columns (one dim: a row), leading dims count copies
+/// (stages, consumers). With a swizzle, columns are stored in panels as wide as its span: a panel is all rows at a
+/// pitch of the span, the next panel follows. Without one, rows follow each other, `buffer->pad` elements behind each.
+struct SmemDecl {
+  ir::Buffer buffer;  ///< name, type, literal shape; scope shared
+  Swizzle swizzle = Swizzle::none;
+  std::optional<std::int64_t> offset;  ///< bytes in the arena; chosen in order of declaration when absent
+  Loc loc;
+};
+using Smem = std::shared_ptr<const SmemDecl>;
+
+/// An array of mbarriers. `count`: arrivals that complete a phase (an expect counts as one).
+struct MbarDecl {
+  std::string name;
+  std::int64_t size = 1;
+  std::int64_t count = 1;
+  Loc loc;
+};
+using Mbar = std::shared_ptr<const MbarDecl>;
+
+/// A TMA descriptor over a tensor parameter: `box` elements a dimension of the tensor, innermost last.
+struct MapDecl {
+  std::string name;
+  ir::Buffer tensor;
+  std::vector<std::int64_t> box;
+  Swizzle swizzle = Swizzle::none;
+  Loc loc;
+};
+using Map = std::shared_ptr<const MapDecl>;
+
+/// How the elements of a fragment lie in the registers of a role's threads (src/layout gives the maps).
+enum class FragmentKind {
+  wgmma_acc,  ///< [64·i, N] accumulator of wgmma m64nN
+  wgmma_a,    ///< [64·i, K] A operand of wgmma from registers
+  mma_acc,    ///< [16·i, 8·j] a warp's accumulator of mma.sync m16n8
+  mma_a,      ///< [16·i, K] a warp's A operand of mma.sync
+  mma_b,      ///< [8·j (n), K] a warp's B operand of mma.sync
+  vector,     ///< [rows, columns]: `lanes` threads along a row, each with `vec` neighbours, then again behind them
+  rows,       ///< [rows] one value a row of fragment `of`, held by every thread that holds part of that row
+};
+struct FragmentDecl {
+  ir::Buffer buffer;  ///< name, type, literal shape; scope fragment
+  FragmentKind kind = FragmentKind::vector;
+  int vec = 1;                                  ///< vector: elements of one access
+  int lanes = 32;                               ///< vector: threads along a row, a power of two
+  std::shared_ptr<const FragmentDecl> of = {};  ///< rows
+  Loc loc;
+};
+using Fragment = std::shared_ptr<const FragmentDecl>;
+
+/// An element of a shared tile, or the tile that starts there: one index a dimension.
+struct SmemRef {
+  Smem smem;
+  std::vector<ExprRef> index;
+  Loc loc;
+};
+struct MbarRef {
+  Mbar mbar;
+  ExprRef index;
+  Loc loc;
+};
+/// The part of a fragment that starts there; indices are literals once unrolled loops are expanded.
+struct FragmentRef {
+  Fragment fragment;
+  std::vector<ExprRef> begin;
+  Loc loc;
+};
+/// An element of a tensor, or the tile that starts there.
+struct TensorRef {
+  ir::Buffer tensor;
+  std::vector<ExprRef> index;
+  Loc loc;
+};
+
+// ---- Statements ----------------------------------------------------------------------------------------------------
+
+struct Stmt;
+using StmtRef = std::shared_ptr<const Stmt>;
+using Body = std::vector<StmtRef>;
+
+// Scalars and control
+struct Let {
+  Var var;
+  ExprRef value;
+};
+/// A variable that Set may change; one register a thread.
+struct VarDef {
+  Var var;
+  ExprRef init;
+};
+struct Set {
+  Var var;
+  ExprRef value;
+};
+enum class Unroll { none, full, by };
+struct For {
+  Var var;
+  ExprRef begin, end, step;     ///< step > 0
+  Unroll unroll = Unroll::none;  ///< none forbids it; full needs literal bounds
+  int factor = 1;                ///< by
+  Body body;
+};
+struct While {
+  ExprRef cond;
+  Body body;
+};
+struct If {
+  ExprRef cond;
+  Body then_body, else_body;
+};
+/// Thread 0 of the role's replica (in the prologue: of the block).
+struct Elect {
+  Body body;
+};
+/// All lanes of one warp, by its number in the replica.
+struct OneWarp {
+  int warp = 0;
+  Body body;
+};
+struct DefFragment {
+  Fragment fragment;
+};
+
+// mbarriers
+/// Every barrier of the array.
+struct MbarInit {
+  Mbar mbar;
+};
+struct Wait {
+  MbarRef mbar;
+  ExprRef parity;  ///< waits until the phase of this parity is complete; taken modulo 2
+};
+/// One arrival, of the executing thread. `rank`: at the same barrier of that block of the cluster; null: of this block.
+struct Arrive {
+  MbarRef mbar;
+  ExprRef rank;
+};
+/// Adds `bytes` to what the phase waits for, then arrives once.
+struct Expect {
+  MbarRef mbar;
+  ExprRef bytes;
+};
+
+// Fences and barriers
+enum class FenceKind { mbar_init, proxy_async, wgmma };
+struct Fence {
+  FenceKind kind;
+};
+struct SyncThreads {};
+struct SyncWarp {};
+struct ClusterArrive {};
+struct ClusterWait {};
+/// Named barrier 1…15 over `threads`.
+struct BarrierSync {
+  ExprRef id;
+  std::int64_t threads = 0;
+};
+/// Arrives without waiting.
+struct BarrierArrive {
+  ExprRef id;
+  std::int64_t threads = 0;
+};
+
+// Bulk copies (TMA)
+enum class CacheHint { none, evict_first, evict_last };
+struct TmaLoad {
+  SmemRef dst;
+  Map map;
+  std::vector<ExprRef> at;
+  MbarRef mbar;
+  ExprRef multicast;  ///< mask of blocks of the cluster, null: this block
+  CacheHint hint = CacheHint::none;
+};
+struct TmaStore {
+  Map map;
+  std::vector<ExprRef> at;
+  SmemRef src;
+  CacheHint hint = CacheHint::none;
+};
+/// `bytes` contiguous bytes, a multiple of 16.
+struct BulkLoad {
+  SmemRef dst;
+  TensorRef src;
+  ExprRef bytes;
+  MbarRef mbar;
+  CacheHint hint = CacheHint::none;
+};
+struct BulkStore {
+  TensorRef dst;
+  SmemRef src;
+  ExprRef bytes;
+  CacheHint hint = CacheHint::none;
+};
+struct BulkCommit {};
+/// Waits until at most `pending` of the thread's groups are under way; `read`: only until their sources were read.
+struct BulkWait {
+  int pending = 0;
+  bool read = false;
+};
+struct Prefetch {
+  Map map;
+};
+
+// cp.async: rows x columns by the threads of the role in pieces of 16 bytes, zeros outside the tensor
+struct CpAsync {
+  SmemRef dst;
+  TensorRef src;
+  std::int64_t rows = 0, columns = 0;
+};
+struct CpCommit {};
+struct CpWait {
+  int pending = 0;
+};
+
+// Matrix instructions
+using MatrixOperand = std::variant<SmemRef, FragmentRef>;
+/// acc += A·B, one instruction: 64 rows of acc from `acc.begin`, all its columns; K is that of the type (32 bytes).
+/// A is stored [m, k], with trans_a [k, m]; B [k, n], with trans_b [n, k].
+struct Wgmma {
+  FragmentRef acc;
+  MatrixOperand a;
+  bool trans_a = false;
+  SmemRef b;
+  bool trans_b = false;
+  ExprRef clear;  ///< null: add; else a condition under which the old value is dropped
+};
+struct WgmmaCommit {};
+/// Until at most `pending` of the warpgroup's groups are under way.
+struct WgmmaAwait {
+  int pending = 0;
+};
+/// acc += A·B over whole fragments of a warp, k ascending.
+struct Mma {
+  Fragment acc, a, b;
+};
+/// The tile of `src` that `dst` covers (mma_a: [m, k]; mma_b: stored [n, k], with trans [k, n]).
+struct LdMatrix {
+  FragmentRef dst;
+  SmemRef src;
+  bool trans = false;
+};
+/// 64 rows and `columns` columns of an accumulator from `src.begin`, converted to the type at `dst`.
+struct StMatrix {
+  SmemRef dst;
+  FragmentRef src;
+  std::int64_t columns = 0;
+};
+
+// Element work: each thread on what it owns
+/// `fragment[index] = value`
+struct ElementStore {
+  Fragment fragment;
+  std::vector<ExprRef> index;
+  ExprRef value;
+};
+/// For each element of `domain` its owner runs the stores, `vars` being its coordinates. Loads and stores of fragments
+/// name exactly the coordinates: [r, c] of fragments that lie as the domain does, [r] of `rows` of such a one.
+struct Each {
+  Fragment domain;
+  std::vector<Var> vars;
+  std::vector<ElementStore> stores;
+};
+enum class ReduceOp { sum, max, min };
+/// dst[r] = op(dst[r], every src[r, c] that this thread owns), c ascending.
+struct RowReduce {
+  ReduceOp op;
+  Fragment dst, src;
+};
+/// Every element becomes op over the `lanes` neighbouring lanes (2, 4, 8, 16 or 32), by xor shuffles, 1 first.
+struct LaneReduce {
+  ReduceOp op;
+  Fragment fragment;
+  int lanes = 32;
+};
+/// Vector accesses of the owners. Of a tensor, elements outside read as zero and are not written.
+struct LoadTensor {
+  Fragment dst;
+  TensorRef src;
+  CacheHint hint = CacheHint::none;
+};
+struct StoreTensor {
+  TensorRef dst;
+  Fragment src;
+  CacheHint hint = CacheHint::none;
+};
+struct LoadShared {
+  Fragment dst;
+  SmemRef src;
+};
+struct StoreShared {
+  SmemRef dst;
+  Fragment src;
+};
+/// One element, by every thread that runs it.
+struct PutTensor {
+  TensorRef dst;
+  ExprRef value;
+};
+struct PutShared {
+  SmemRef dst;
+  ExprRef value;
+};
+/// Gives the old value.
+struct AtomicAdd {
+  Var result;
+  TensorRef dst;
+  ExprRef value;
+};
+/// The value of `src_var` in lane 0 of the executing warp.
+struct Broadcast {
+  Var result;
+  ExprRef value;
+};
+/// Cycles of the multiprocessor, u32; `global`: nanoseconds of the device, u64. Not moved over other statements.
+struct Clock {
+  Var result;
+  bool global = false;
+};
+
+using StmtNode =
+    std::variant<Let, VarDef, Set, For, While, If, Elect, OneWarp, DefFragment, MbarInit, Wait, Arrive, Expect, Fence,
+                 SyncThreads, SyncWarp, ClusterArrive, ClusterWait, BarrierSync, BarrierArrive, TmaLoad, TmaStore,
+                 BulkLoad, BulkStore, BulkCommit, BulkWait, Prefetch, CpAsync, CpCommit, CpWait, Wgmma, WgmmaCommit,
+                 WgmmaAwait, Mma, LdMatrix, StMatrix, Each, RowReduce, LaneReduce, LoadTensor, StoreTensor, LoadShared,
+                 StoreShared, PutTensor, PutShared, AtomicAdd, Broadcast, Clock>;
+
+struct Stmt {
+  Loc loc;     ///< in the role text, or in the C++ that built it
+  Loc origin;  ///< the tile statement it came from, where known
+  StmtNode node;
+};
+
+// ---- Programs ------------------------------------------------------------------------------------------------------
+
+struct Role {
+  std::string name;
+  int replicas = 1;
+  int warps = 4;            ///< a replica
+  std::optional<int> regs;  ///< setmaxnreg at the role's start: a multiple of 8, 24…256
+  Body body;
+  Loc loc;
+};
+
+/// Names that every expression of a role may use, i32; the launch gives them.
+struct Builtins {
+  Var block, blocks;                ///< linear number of this block; number of blocks
+  Var block_x, block_y, block_z;    ///< this block in the grid
+  Var cluster_rank;                 ///< this block in its cluster
+  Var sms;                          ///< multiprocessors of the device; host lets and launch only
+  Var replica, warp, lane, thread;  ///< replica in the role; warp and thread in the replica; lane in the warp
+};
+
+/// One instantiated role program. Threads: the roles in order, replica after replica.
+struct Program {
+  std::string name;
+  std::string device;  ///< name of a machine model, e.g. "h200"
+  std::vector<ir::Param> params;
+  std::vector<Var> dims;
+  std::vector<ir::Require> requires_;
+  Builtins builtins;
+  std::vector<Let> lets;        ///< computed on the host over dims, scalars and sms; the roles see them too
+  std::vector<ExprRef> launch;  ///< blocks, on the host: one to three extents, x first
+  int cluster = 1;              ///< blocks a cluster, along x
+  int occupancy = 1;            ///< blocks a multiprocessor that the register budget allows for
+  std::vector<Map> maps;
+  std::vector<Smem> smem;
+  std::vector<Mbar> mbars;
+  Body prologue;  ///< all threads, before the roles
+  std::vector<Role> roles;
+  Loc loc;
+};
+
+/// Threads of a block.
+int thread_count(const Program& program);
+
+/// Canonical text: `parse(print(p))` gives an equal program; compile-time parameters appear as their values.
+std::string print(const Program& program);
+/// One statement with its body, indented.
+std::string print(const Stmt& stmt, int indent = 0);
+bool equal(const Program& a, const Program& b);
+
+}  // namespace plait::roles
