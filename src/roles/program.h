@@ -12,7 +12,7 @@ using ir::Var;
 
 // ---- Declarations --------------------------------------------------------------------------------------------------
 
-/// Order of 16-byte units in shared memory: unit u of row r stands at u ^ (r mod span / 16).
+/// Order of 16-byte units in shared memory: unit u of row r stands at u ^ (r * span / 128 mod span / 16).
 enum class Swizzle { none, b32, b64, b128 };
 int swizzle_span(Swizzle swizzle);  ///< bytes: 0, 32, 64, 128
 
