@@ -10,6 +10,8 @@ GROUPS = [
     ("lang", "Names, types, arguments"),
     ("verify", "Typed programs"),
     ("run", "Calls, files, running programs"),
+    ("emit", "Generated CUDA"),
+    ("machine", "Machine models and layouts"),
 ]
 STRING = r'"((?:[^"\\]|\\.)*)"'
 RULE = re.compile(r"PLAIT_RULE\(\s*\w+,\s*" + r"\s*,\s*".join([f"((?:{STRING}\\s*)+)"] * 3) + r"\s*\)")
