@@ -10,8 +10,10 @@ GROUPS = [
     ("lang", "Names, types, arguments"),
     ("verify", "Typed programs"),
     ("run", "Calls, files, running programs"),
+    ("gpu", "NVIDIA devices"),
     ("emit", "Generated CUDA"),
     ("machine", "Machine models and layouts"),
+    ("roles", "Role programs"),
 ]
 STRING = r'"((?:[^"\\]|\\.)*)"'
 RULE = re.compile(r"PLAIT_RULE\(\s*\w+,\s*" + r"\s*,\s*".join([f"((?:{STRING}\\s*)+)"] * 3) + r"\s*\)")
