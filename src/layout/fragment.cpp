@@ -130,8 +130,8 @@ Error operand_error(const FragmentSpec& spec, std::int64_t rows, std::int64_t by
 bool power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 Error vector_error(const FragmentSpec& spec) {
-  if (!power_of_two(spec.vec) || spec.vec > 128 || spec.vec * ir::dtype_bits(spec.type) > 128)
-    return fmt::format("has vec {}; a power of two of at most 16 bytes is taken", spec.vec);
+  if (!power_of_two(spec.vec) || spec.vec > 128)
+    return fmt::format("has vec {}; a power of two up to 128 is taken", spec.vec);
   if (!power_of_two(spec.lanes) || spec.lanes > kMaxExtent)
     return fmt::format("has lanes {}; a power of two is taken", spec.lanes);
   if (spec.threads <= 0 || spec.threads % spec.lanes != 0)
