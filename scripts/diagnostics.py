@@ -14,6 +14,7 @@ GROUPS = [
     ("emit", "Generated CUDA"),
     ("machine", "Machine models and layouts"),
     ("roles", "Role programs"),
+    ("sim", "Simulated role programs"),
 ]
 STRING = r'"((?:[^"\\]|\\.)*)"'
 RULE = re.compile(r"PLAIT_RULE\(\s*\w+,\s*" + r"\s*,\s*".join([f"((?:{STRING}\\s*)+)"] * 3) + r"\s*\)")
