@@ -1,0 +1,14 @@
+#pragma once
+
+#include "cuda/driver.h"
+
+namespace plait::cuda {
+
+/// A call of the driver that failed, in plain words, with the driver's own text as a note. `what` was being done, e.g.
+/// "loading kernel f".
+Diagnostic explain(const Driver& driver, Status status, std::string_view what, const Loc& loc = {});
+
+/// Nothing for `ok`, else the explanation.
+Diagnostics check(const Driver& driver, Status status, std::string_view what, const Loc& loc = {});
+
+}  // namespace plait::cuda

@@ -1,0 +1,104 @@
+#include "cuda/kernel.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+
+#include "cuda/errors.h"
+
+namespace plait::cuda {
+namespace {
+
+/// The largest cluster that every device with clusters can run.
+constexpr int kPortableCluster = 8;
+
+/// "sm_90a" as {90, 'a'}; 0 where the text has another form.
+struct Architecture {
+  int number = 0;
+  char suffix = 0;
+};
+Architecture parse_architecture(std::string_view text) {
+  Architecture found;
+  if (text.substr(0, 3) != "sm_") return found;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data() + 3, end, found.number);
+  if (error == std::errc() && stop != end) found.suffix = *stop;
+  return found;
+}
+
+/// Code of a plain architecture runs on later ones of its generation too, code with a suffix on that one alone.
+bool runs_on(const Architecture& code, const DeviceInfo& device) {
+  int number = 10 * device.major + device.minor;
+  if (code.number == 0 || code.suffix == 'a') return code.number == number;
+  return code.number / 10 == device.major && code.number <= number;
+}
+
+Diagnostics check_device(const emit::cuda::Module& module, const DeviceInfo& device, const Loc& loc) {
+  Diagnostics found;
+  if (!runs_on(parse_architecture(module.arch), device)) {
+    found.error(Rule::gpu_architecture, loc,
+                fmt::format("{} is compiled for {}, but device {} ({}) is sm_{}{}", module.entry, module.arch,
+                            device.number, device.name, device.major, device.minor));
+  }
+  if (module.threads > device.max_threads) {
+    found.error(Rule::gpu_limit, loc,
+                fmt::format("a block of {} has {} threads, the device runs at most {}", module.entry, module.threads,
+                            device.max_threads));
+  }
+  if (module.smem_bytes > device.max_smem) {
+    found.error(Rule::gpu_limit, loc,
+                fmt::format("a block of {} takes {} bytes of shared memory, the device has {}", module.entry,
+                            module.smem_bytes, device.max_smem));
+  }
+  return found;
+}
+
+}  // namespace
+
+ir::Kernel signature_of(const roles::Program& program) {
+  ir::Kernel kernel;
+  kernel.name = program.name;
+  kernel.params = program.params;
+  kernel.dims = program.dims;
+  kernel.requires_ = program.requires_;
+  kernel.loc = program.loc;
+  return kernel;
+}
+
+Kernel::Kernel(roles::Program program, emit::cuda::Module module, Code code)
+    : program_(std::move(program)),
+      module_(std::move(module)),
+      code_(std::move(code)),
+      signature_(signature_of(program_)) {}
+
+Result<std::shared_ptr<const LoadedKernel>> Kernel::load(const Context& context) const {
+  std::lock_guard lock(mutex_);
+  if (auto found = loaded_.find(context.id); found != loaded_.end()) return found->second;
+  Diagnostics wrong = check_device(module_, context.device, program_.loc);
+  if (wrong.has_errors()) return wrong;
+  const Driver& driver = *context.driver;
+  auto start = std::chrono::steady_clock::now();
+  std::string what = fmt::format("loading {}", module_.entry);
+  ModuleHandle module = nullptr;
+  if (Status status = driver.load_module(&module, code_.cubin.data()); status != Status::ok)
+    return check(driver, status, what, program_.loc);
+  auto kernel = std::make_shared<LoadedKernel>(driver, module);
+  Status status = driver.function(&kernel->function, module, module_.entry.c_str());
+  auto step = [&](auto call, auto... args) {
+    if (status == Status::ok) status = call(args...);
+  };
+  step(driver.set_function_attribute, kernel->function, FunctionAttribute::max_dynamic_smem_bytes,
+       static_cast<int>(module_.smem_bytes));
+  if (module_.cluster > kPortableCluster)
+    step(driver.set_function_attribute, kernel->function, FunctionAttribute::non_portable_cluster, 1);
+  step(driver.function_attribute, &kernel->registers, FunctionAttribute::registers, kernel->function);
+  step(driver.function_attribute, &kernel->local_bytes, FunctionAttribute::local_bytes, kernel->function);
+  if (status != Status::ok) return check(driver, status, what, program_.loc);
+  kernel->load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  std::shared_ptr<const LoadedKernel> ready = std::move(kernel);
+  loaded_.emplace(context.id, ready);
+  return ready;
+}
+
+}  // namespace plait::cuda
