@@ -1,0 +1,190 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "emit/cuda/emitter.h"
+
+namespace plait::emit::cuda {
+namespace {
+
+constexpr int kHopper = 90;
+
+/// Name of the L2 policy constant, empty for none.
+std::string policy(Emitter& e, roles::CacheHint hint) {
+  switch (hint) {
+    case roles::CacheHint::none:
+      return {};
+    case roles::CacheHint::evict_first:
+      return e.helper("cache_hint_evict_first");
+    case roles::CacheHint::evict_last:
+      return e.helper("cache_hint_evict_last");
+  }
+  return {};
+}
+
+/// `int c0, int c1`, innermost first as the instruction takes them.
+std::string coordinate_params(std::size_t rank) {
+  std::string text;
+  for (std::size_t d = 0; d < rank; ++d) text += fmt::format(", int c{}", d);
+  return text;
+}
+std::string coordinate_operands(std::size_t rank) {
+  std::string text;
+  for (std::size_t d = 0; d < rank; ++d) text += fmt::format(", \"r\"(c{})", d);
+  return text;
+}
+/// `{%2, %3}`
+std::string coordinate_places(std::size_t rank, std::size_t first) {
+  std::string text;
+  for (std::size_t d = 0; d < rank; ++d) text += fmt::format("{}%{}", d == 0 ? "" : ", ", first + d);
+  return "{" + text + "}";
+}
+
+std::string tma_load_helper(Emitter& e, std::size_t rank, bool multicast, bool hint) {
+  std::string name = fmt::format("tma_load_{}d{}{}", rank, multicast ? "_multicast" : "", hint ? "_hint" : "");
+  e.helper("TensorMap");
+  std::string qualifiers = multicast ? ".multicast::cluster" : "";
+  std::string params, operands, places;
+  std::size_t next = 3 + rank;
+  if (multicast) {
+    params += ", unsigned short blocks";
+    operands += ", \"h\"(blocks)";
+    places += fmt::format(", %{}", next++);
+  }
+  if (hint) {
+    qualifiers += ".L2::cache_hint";
+    params += ", unsigned long long policy";
+    operands += ", \"l\"(policy)";
+    places += fmt::format(", %{}", next++);
+  }
+  return e.helper(
+      name,
+      fmt::format(R"(__device__ __forceinline__ void {0}(unsigned to, const TensorMap& map{1}, unsigned mbar{2}) {{
+  asm volatile(
+      "cp.async.bulk.tensor.{3}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{4} [%0], [%1, {5}], [%2]{6};" ::
+          "r"(to), "l"(&map), "r"(mbar){7}{8}
+      : "memory");
+}}
+)",
+                  name, coordinate_params(rank), params, rank, qualifiers, coordinate_places(rank, 3), places,
+                  coordinate_operands(rank), operands));
+}
+
+std::string tma_store_helper(Emitter& e, std::size_t rank, bool hint) {
+  std::string name = fmt::format("tma_store_{}d{}", rank, hint ? "_hint" : "");
+  e.helper("TensorMap");
+  return e.helper(name, fmt::format(R"(__device__ __forceinline__ void {0}(const TensorMap& map{1}, unsigned from{2}) {{
+  asm volatile(
+      "cp.async.bulk.tensor.{3}d.global.shared::cta.tile.bulk_group{4} [%0, {5}], [%1]{6};" ::"l"(&map), "r"(from){7}{8}
+      : "memory");
+}}
+)",
+                                    name, coordinate_params(rank), hint ? ", unsigned long long policy" : "", rank,
+                                    hint ? ".L2::cache_hint" : "", coordinate_places(rank, 2),
+                                    hint ? fmt::format(", %{}", 2 + rank) : "", coordinate_operands(rank),
+                                    hint ? ", \"l\"(policy)" : ""));
+}
+
+/// Coordinates of a box, innermost first.
+std::string coordinates(Emitter& e, const std::vector<ir::ExprRef>& at) {
+  std::string text;
+  for (auto it = at.rbegin(); it != at.rend(); ++it) text += ", " + expr_text(e, *it);
+  return text;
+}
+
+std::string address_of(Emitter& e, const roles::TensorRef& ref) {
+  return fmt::format("{} + {}", e.use(ref.tensor), tensor_offset(e, ref.tensor, index_texts(e, ref.index)));
+}
+
+}  // namespace
+
+void emit(Emitter& e, const roles::TmaLoad& s) {
+  e.needs_sm(kHopper, s.dst.loc, "a TMA load");
+  std::string hint = policy(e, s.hint);
+  std::string function = tma_load_helper(e, s.at.size(), s.multicast != nullptr, !hint.empty());
+  std::string text = fmt::format("{}({}, {}{}, {}", function, tile_address(e, s.dst), e.use(s.map),
+                                 coordinates(e, s.at), mbar_address(e, s.mbar));
+  if (s.multicast) text += ", " + expr_text(e, s.multicast);
+  if (!hint.empty()) text += ", " + hint;
+  e.line(text + ");");
+}
+
+void emit(Emitter& e, const roles::TmaStore& s) {
+  e.needs_sm(kHopper, s.src.loc, "a TMA store");
+  std::string hint = policy(e, s.hint);
+  std::string function = tma_store_helper(e, s.at.size(), !hint.empty());
+  std::string text = fmt::format("{}({}{}, {}", function, e.use(s.map), coordinates(e, s.at), tile_address(e, s.src));
+  if (!hint.empty()) text += ", " + hint;
+  e.line(text + ");");
+}
+
+void emit(Emitter& e, const roles::BulkLoad& s) {
+  e.needs_sm(kHopper, s.dst.loc, "a bulk copy");
+  std::string hint = policy(e, s.hint);
+  std::string name = hint.empty() ? "bulk_load" : "bulk_load_hint";
+  e.helper(name,
+           fmt::format(
+               R"(__device__ __forceinline__ void {}(unsigned to, const void* from, unsigned bytes, unsigned mbar{}) {{
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{} [%0], [%1], %2, [%3]{};" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(mbar){}
+               : "memory");
+}}
+)",
+               name, hint.empty() ? "" : ", unsigned long long policy", hint.empty() ? "" : ".L2::cache_hint",
+               hint.empty() ? "" : ", %4", hint.empty() ? "" : ", \"l\"(policy)"));
+  e.line(fmt::format("{}({}, {}, {}, {}{});", name, tile_address(e, s.dst), address_of(e, s.src), expr_text(e, s.bytes),
+                     mbar_address(e, s.mbar), hint.empty() ? "" : ", " + hint));
+}
+
+void emit(Emitter& e, const roles::BulkStore& s) {
+  e.needs_sm(kHopper, s.src.loc, "a bulk copy");
+  std::string hint = policy(e, s.hint);
+  std::string name = hint.empty() ? "bulk_store" : "bulk_store_hint";
+  e.helper(name,
+           fmt::format(R"(__device__ __forceinline__ void {}(void* to, unsigned from, unsigned bytes{}) {{
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group{} [%0], [%1], %2{};" ::"l"(to), "r"(from), "r"(bytes){} : "memory");
+}}
+)",
+                       name, hint.empty() ? "" : ", unsigned long long policy", hint.empty() ? "" : ".L2::cache_hint",
+                       hint.empty() ? "" : ", %3", hint.empty() ? "" : ", \"l\"(policy)"));
+  e.line(fmt::format("{}({}, {}, {}{});", name, address_of(e, s.dst), tile_address(e, s.src), expr_text(e, s.bytes),
+                     hint.empty() ? "" : ", " + hint));
+}
+
+void emit(Emitter& e, const roles::BulkWait& s) {
+  e.line(fmt::format("{}<{}>();", e.helper(s.read ? "bulk_wait_read" : "bulk_wait"), s.pending));
+}
+
+void emit(Emitter& e, const roles::CpAsync& s) {
+  e.needs_sm(80, s.dst.loc, "cp.async");
+  constexpr int piece_bytes = 16;
+  const ir::BufferDecl& tensor = *s.src.tensor;
+  std::int64_t per_piece = piece_bytes / (ir::dtype_bits(tensor.type) / 8);
+  std::int64_t per_row = s.columns / per_piece;
+  std::int64_t pieces = s.rows * per_row;
+  std::string thread = e.use(e.program.builtins.thread);
+  bool even = pieces % e.threads == 0;
+  e.line("#pragma unroll");
+  if (even)
+    e.open(fmt::format("for (int i = 0; i < {}; ++i)", pieces / e.threads));
+  else
+    e.open(fmt::format("for (int i = 0; i < {}; ++i) if (i * {} + {} < {})", (pieces + e.threads - 1) / e.threads,
+                       e.threads, thread, pieces));
+  e.line(fmt::format("const int piece = i * {} + {};", e.threads, thread));
+  e.line(fmt::format("const int row = piece / {}, column = piece % {} * {};", per_row, per_row, per_piece));
+  std::vector<std::string> index = index_texts(e, s.src.index);
+  std::size_t rank = index.size();
+  index[rank - 1] = plus(index[rank - 1], "column");
+  std::string inside = fmt::format("{} < {}", index[rank - 1], expr_text(e, tensor.shape[rank - 1], Level::shift));
+  if (rank >= 2) {
+    index[rank - 2] = plus(index[rank - 2], "row");
+    inside = fmt::format("{} < {} && {}", index[rank - 2], expr_text(e, tensor.shape[rank - 2], Level::shift), inside);
+  }
+  e.line(fmt::format("const bool inside = {};", inside));
+  e.line(fmt::format("{}({}, {} + (inside ? {} : 0), inside ? 16 : 0);", e.helper("cp_async_16"),
+                     element_address(e, s.dst, "row", "column"), e.use(s.src.tensor),
+                     tensor_offset(e, s.src.tensor, index)));
+  e.close();
+}
+
+}  // namespace plait::emit::cuda

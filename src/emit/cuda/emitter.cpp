@@ -1,0 +1,96 @@
+#include "emit/cuda/emitter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace plait::emit::cuda {
+namespace {
+
+int architecture_number(std::string_view arch) {
+  int number = 0;
+  for (char c : arch)
+    if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
+  return number;
+}
+
+/// Words that a role program may use as names and C++ or the emitted file may not.
+constexpr std::array kReserved = {
+    "alignas",   "alignof",    "asm",       "auto",     "bool",     "break",     "case",    "catch",    "char",
+    "class",     "const",      "continue",  "decltype", "default",  "delete",    "do",      "double",   "else",
+    "enum",      "explicit",   "export",    "extern",   "false",    "float",     "for",     "friend",   "goto",
+    "if",        "inline",     "int",       "long",     "mutable",  "namespace", "new",     "operator", "private",
+    "protected", "public",     "register",  "return",   "short",    "signed",    "sizeof",  "static",   "struct",
+    "switch",    "template",   "this",      "throw",    "true",     "try",       "typedef", "typename", "union",
+    "unsigned",  "using",      "virtual",   "void",     "volatile", "while",     "min",     "max",      "smem",
+    "shared",    "block_warp", "threadIdx", "blockIdx", "gridDim",  "blockDim",  "i"};
+
+}  // namespace
+
+Emitter::Emitter(const roles::Program& of, std::string_view architecture)
+    : program(of), arch(architecture), sm(architecture_number(architecture)), arena(roles::arena(of)) {}
+
+void Emitter::line(std::string_view text) {
+  if (!text.empty()) text_.append(static_cast<std::size_t>(depth_) * 2, ' ').append(text);
+  text_ += '\n';
+}
+
+void Emitter::open(std::string_view text) {
+  line(text.empty() ? "{" : std::string(text) + " {");
+  ++depth_;
+}
+
+void Emitter::close() {
+  --depth_;
+  line("}");
+}
+
+std::string Emitter::helper(const std::string& name) {
+  if (helper_texts_.count(name) != 0) return name;
+  const HelperText& text = fixed_helper(name);
+  for (const std::string& need : text.needs) helper(need);
+  return helper(name, text.text);
+}
+
+std::string Emitter::helper(const std::string& name, const std::string& text) {
+  if (helper_texts_.emplace(name, text).second) helper_order_.push_back(name);
+  return name;
+}
+
+std::string Emitter::helpers_text() const {
+  std::string all;
+  for (const std::string& name : helper_order_) all += helper_texts_.at(name);
+  return all;
+}
+
+std::string Emitter::name(const std::string& id) {
+  bool reserved = std::find(kReserved.begin(), kReserved.end(), id) != kReserved.end();
+  return reserved ? id + "_" : id;
+}
+
+std::string Emitter::use(const ir::Var& var) {
+  used_vars.insert(var.get());
+  return name(var->name);
+}
+
+std::string Emitter::use(const ir::Buffer& tensor) {
+  used_tensors.insert(tensor.get());
+  return name(tensor->name);
+}
+
+std::string Emitter::use(const roles::Map& map) {
+  used_maps.insert(map.get());
+  return name(map->name);
+}
+
+void Emitter::unsupported(const Loc& loc, const std::string& message, const std::string& fix) {
+  diags.error(Rule::cuda_unsupported, loc, message, fix);
+}
+
+void Emitter::needs_sm(int least, const Loc& loc, std::string_view what) {
+  if (sm >= least) return;
+  diags.error(Rule::cuda_arch, loc, fmt::format("{} needs sm_{}, and the code is for {}", what, least, arch));
+}
+
+}  // namespace plait::emit::cuda

@@ -1,0 +1,184 @@
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "emit/cuda/cuda.h"
+#include "roles/arena.h"
+
+namespace plait::emit::cuda {
+
+/// Fragments that the instructions of one wgmma group write or read.
+using WgmmaGroup = std::vector<roles::Fragment>;
+
+/// Where the printing of one program stands; the functions of this folder append to it.
+class Emitter {
+ public:
+  Emitter(const roles::Program& of, std::string_view architecture);
+
+  const roles::Program& program;
+  const std::string arch;
+  const int sm;  ///< 90 of "sm_90a"
+  const roles::Arena arena;
+  Diagnostics diags;
+
+  // Text
+  void line(std::string_view text);
+  void open(std::string_view text);  ///< `text {`, then deeper
+  void close();
+  /// What `fill` writes, kept apart from the text so far.
+  template <typename Fill>
+  std::string capture(Fill fill) {
+    std::string before = std::move(text_);
+    text_.clear();
+    fill();
+    std::swap(before, text_);
+    return before;
+  }
+  void raw(std::string_view text) { text_ += text; }
+
+  /// The name of a fixed helper function of helpers.cpp, which the emitted file then holds.
+  std::string helper(const std::string& name);
+  /// The same for a helper whose text is made for its shape.
+  std::string helper(const std::string& name, const std::string& text);
+  std::string helpers_text() const;
+
+  /// As in the program, where C++ allows the name.
+  static std::string name(const std::string& id);
+  std::string use(const ir::Var& var);
+  std::string use(const ir::Buffer& tensor);
+  std::string use(const roles::Map& map);
+
+  void unsupported(const Loc& loc, const std::string& message, const std::string& fix = {});
+  /// Reports an instruction that `arch` does not have.
+  void needs_sm(int least, const Loc& loc, std::string_view what);
+
+  const roles::Role* role = nullptr;  ///< null in the prologue
+  int threads = 0;                    ///< of a replica, in the prologue of the block
+
+  // wgmma in program order: which registers an await gives back.
+  std::vector<roles::Fragment> accumulators;  ///< declared so far in the role
+  std::map<const ir::BufferDecl*, roles::Fragment> fragments;
+  std::vector<WgmmaGroup> committed;
+  WgmmaGroup issued;
+
+  std::set<const ir::VarDecl*> used_vars;
+  std::set<const ir::BufferDecl*> used_tensors;
+  std::set<const roles::MapDecl*> used_maps;
+
+ private:
+  std::string text_;
+  int depth_ = 0;
+  std::map<std::string, std::string> helper_texts_;
+  std::vector<std::string> helper_order_;
+};
+
+// helpers.cpp
+/// Text of a fixed helper and the helpers it calls.
+struct HelperText {
+  std::vector<std::string> needs;
+  std::string text;
+};
+const HelperText& fixed_helper(const std::string& name);
+
+// types.cpp
+/// The C++ type of a value in an expression: narrow floats are held as float, already rounded.
+std::string value_type(ir::DType type);
+/// The C++ type of an element in memory.
+std::string memory_type(Emitter& e, ir::DType type);
+/// Elements in one 32-bit register (1 for wider types).
+int packed(ir::DType type);
+
+// expr.cpp
+/// How tightly the text binds, weakest first; a child weaker than asked for is put in parentheses.
+enum class Level {
+  select,
+  logical_or,
+  logical_and,
+  bit_or,
+  bit_xor,
+  bit_and,
+  equality,
+  relation,
+  shift,
+  sum,
+  product,
+  unary,
+  atom
+};
+/// What `each` puts in the place of elements of fragments and of coordinates.
+struct Elements {
+  virtual ~Elements() = default;
+  virtual std::string element(const ir::Load& load, const Loc& loc) = 0;
+  virtual std::optional<std::string> variable(const ir::Var& var) = 0;
+};
+std::string expr_text(Emitter& e, const ir::ExprRef& expr, Level least = Level::select, Elements* elements = nullptr);
+/// `expr op literal` as text, shortened where the literal is neutral.
+std::string plus(const std::string& a, const std::string& b);
+/// Offset in elements of a tensor element, 64 bits wide.
+std::string tensor_offset(Emitter& e, const ir::Buffer& tensor, const std::vector<std::string>& index);
+std::vector<std::string> index_texts(Emitter& e, const std::vector<ir::ExprRef>& index, Elements* elements = nullptr);
+/// A value of memory type `type` as a value of expressions, and back.
+std::string from_memory(Emitter& e, ir::DType type, const std::string& text);
+std::string to_memory(Emitter& e, ir::DType type, const std::string& text);
+
+// shared.cpp
+/// Byte address, in the shared window, of the tile or element at `ref`; the swizzle of a single element is not applied.
+std::string tile_address(Emitter& e, const roles::SmemRef& ref);
+/// Byte address of element (row, column) behind the tile at `ref`, swizzled.
+std::string element_address(Emitter& e, const roles::SmemRef& ref, const std::string& row, const std::string& column,
+                            Elements* elements = nullptr);
+std::string mbar_address(Emitter& e, const roles::MbarRef& ref);
+std::int64_t row_pitch(const roles::SmemDecl& smem);
+std::int64_t panel_bytes(const roles::SmemDecl& smem);
+
+// fragment.cpp
+struct FragmentShape {
+  int elements = 0;  ///< a thread holds
+  int run = 1;       ///< neighbours along a row that stand in order
+};
+FragmentShape fragment_shape(const Emitter& e, const roles::FragmentDecl& fragment);
+/// Row and column of element `i` (a text) of the executing thread.
+std::string row_text(Emitter& e, const roles::FragmentDecl& fragment, const std::string& i);
+std::string column_text(Emitter& e, const roles::FragmentDecl& fragment, const std::string& i);
+/// The register of `rows of fragment` that belongs to element `i`.
+std::string slot_text(Emitter& e, const roles::FragmentDecl& fragment, const std::string& i);
+std::string declare_fragment(Emitter& e, const roles::FragmentDecl& fragment);
+
+// stmt.cpp
+void emit_body(Emitter& e, const roles::Body& body);
+/// The statement's first line as a comment.
+void comment(Emitter& e, const roles::Stmt& stmt);
+
+// sync.cpp, copy.cpp, matrix.cpp, element.cpp
+void emit(Emitter& e, const roles::MbarInit& s);
+void emit(Emitter& e, const roles::Wait& s);
+void emit(Emitter& e, const roles::Arrive& s);
+void emit(Emitter& e, const roles::Expect& s);
+void emit(Emitter& e, const roles::Fence& s);
+void emit(Emitter& e, const roles::BarrierSync& s);
+void emit(Emitter& e, const roles::BarrierArrive& s);
+void emit(Emitter& e, const roles::TmaLoad& s);
+void emit(Emitter& e, const roles::TmaStore& s);
+void emit(Emitter& e, const roles::BulkLoad& s);
+void emit(Emitter& e, const roles::BulkStore& s);
+void emit(Emitter& e, const roles::BulkWait& s);
+void emit(Emitter& e, const roles::CpAsync& s);
+void emit(Emitter& e, const roles::Wgmma& s);
+void emit(Emitter& e, const roles::WgmmaCommit& s);
+void emit(Emitter& e, const roles::WgmmaAwait& s);
+void emit(Emitter& e, const roles::Mma& s);
+void emit(Emitter& e, const roles::LdMatrix& s);
+void emit(Emitter& e, const roles::StMatrix& s);
+void emit(Emitter& e, const roles::Each& s);
+void emit(Emitter& e, const roles::RowReduce& s);
+void emit(Emitter& e, const roles::LaneReduce& s);
+void emit(Emitter& e, const roles::LoadTensor& s);
+void emit(Emitter& e, const roles::StoreTensor& s);
+void emit(Emitter& e, const roles::LoadShared& s);
+void emit(Emitter& e, const roles::StoreShared& s);
+void emit(Emitter& e, const roles::PutTensor& s);
+void emit(Emitter& e, const roles::PutShared& s);
+void emit(Emitter& e, const roles::AtomicAdd& s);
+
+}  // namespace plait::emit::cuda
