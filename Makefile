@@ -42,7 +42,7 @@ bench-compare: build  ## measure again and fail where a ratio fell below the rec
 
 bundle:          ## one folder and .tar.xz that runs on any x86-64 Linux with glibc >= 2.36
 	@scripts/setup.sh build bundle
-	@scripts/bundle.sh
+	@JOBS=$(JOBS) scripts/bundle.sh
 
 install: build   ## install the library, headers, CLI and CMake package (PREFIX=/usr/local)
 	@cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)

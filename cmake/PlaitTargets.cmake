@@ -15,7 +15,8 @@ target_include_directories(plait_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${P
 target_compile_options(plait_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overlapping and overlong copies in std::string at -O2 (GCC bugs 105651, 105329).
-  target_compile_options(plait_options INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
+  target_compile_options(plait_options INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
+                                                 $<$<CONFIG:Release>:-Wno-stringop-overread>)
 endif()
 if(PLAIT_SANITIZE)
   target_compile_options(plait_options INTERFACE -fsanitize=${PLAIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
