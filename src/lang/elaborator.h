@@ -38,6 +38,8 @@ class Elaborator {
   ir::Kernel kernel(const syntax::Kernel& source, const Loc& loc, const std::map<std::string, std::string>& bindings);
 
  private:
+  friend class Expressions;
+
   // ---- kernel.cpp: the header --------------------------------------------------------------------------------------
   void compile_params(const syntax::Kernel& source, const Loc& loc, const std::map<std::string, std::string>& bindings);
   Entity compile_param(const syntax::CompileParam& param, const std::string* text, const Loc& loc);
@@ -201,6 +203,7 @@ class Elaborator {
   ir::Kernel kernel_;
   ir::Body* out_ = nullptr;
   bool top_level_ = true;
+  bool wide_index_ = true;  ///< indices become i64; else they keep their type
   std::vector<Frame> frames_;
   std::int64_t spent_ = 0;
   int level_ = 0;

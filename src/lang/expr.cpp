@@ -194,7 +194,10 @@ std::optional<ir::DType> Elaborator::dtype(const std::string& name, const Loc& l
   return std::nullopt;
 }
 
-ExprRef Elaborator::to_index(const syntax::ExprRef& e) { return to_i64(eval(e), *diags_); }
+ExprRef Elaborator::to_index(const syntax::ExprRef& e) {
+  ExprRef value = eval(e);
+  return wide_index_ ? to_i64(value, *diags_) : value;
+}
 
 ExprRef Elaborator::eval_index(const syntax::Index& index, const Loc& loc) {
   for (const syntax::Slice& slice : index.slices) {

@@ -113,7 +113,7 @@ struct Set {
 enum class Unroll { none, full, by };
 struct For {
   Var var;
-  ExprRef begin, end, step;     ///< step > 0
+  ExprRef begin, end, step;      ///< step > 0
   Unroll unroll = Unroll::none;  ///< none forbids it; full needs literal bounds
   int factor = 1;                ///< by
   Body body;
@@ -367,6 +367,9 @@ struct Builtins {
   Var sms;                          ///< multiprocessors of the device; host lets and launch only
   Var replica, warp, lane, thread;  ///< replica in the role; warp and thread in the replica; lane in the warp
 };
+
+/// New variables of these names.
+Builtins make_builtins(const Loc& loc);
 
 /// One instantiated role program. Threads: the roles in order, replica after replica.
 struct Program {

@@ -14,7 +14,8 @@ namespace plait::syntax {
 ///
 /// After an error the parser is in panic: the current token reads as Tok::error, so that every rule runs out without
 /// consuming or reporting anything, and nodes may have null parts. sync_line() goes on at the next logical line; the
-/// tree is thrown away in the end.
+/// tree is thrown away in the end. The parser of role programs (src/roles/parser.h) is made of the same rules for
+/// expressions, parameters and lines.
 class Parser {
  public:
   Parser(const SourceRef& source, const Lexed& lexed, Errors& errors)
@@ -22,7 +23,7 @@ class Parser {
 
   File file();
 
- private:
+ protected:
   /// An expression with the height of its tree, which is bounded so that later passes may recurse.
   struct Operand {
     ExprRef expr;

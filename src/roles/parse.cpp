@@ -1,0 +1,312 @@
+#include "roles/parse.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "ir/visit.h"
+#include "lang/header.h"
+#include "lang/operations.h"
+#include "lang/suggest.h"
+#include "roles/parser.h"
+#include "syntax/literal.h"
+
+namespace plait::roles {
+namespace {
+
+constexpr std::size_t kMaxSource = std::size_t{16} << 20;
+constexpr std::int64_t kMaxCount = 1 << 20;
+
+Swizzle swizzle_of(std::int64_t span) {
+  for (Swizzle swizzle : {Swizzle::b32, Swizzle::b64, Swizzle::b128}) {
+    if (swizzle_span(swizzle) == span) return swizzle;
+  }
+  return Swizzle::none;
+}
+
+}  // namespace
+
+bool is_role_file(std::string_view path) { return path.ends_with(".roles"); }
+
+Program RoleParser::program(const lang::Bindings& bindings) {
+  if (!at_name("roles")) {
+    fail(Rule::roles_file, cur(), fmt::format("expected 'roles' at the start of the program, found {}", found()));
+    return {};
+  }
+  header(bindings);
+  block("the head of the program", [&] { head_line(); });
+  if (!panic_ && !at(Tok::end_of_file) && !errors_.full()) {
+    report(Rule::roles_file, cur(), fmt::format("expected the end of the file, found {}", found()),
+           at_name("roles") ? "put the second program in a file of its own" : "indent what belongs to the program");
+  }
+  if (reached_ < Part::roles && errors_.empty()) {
+    bind_.diags().error(Rule::roles_head, program_.loc, "the program has no role",
+                        "write role NAME warps 4: with its statements below");
+  }
+  if (program_.launch.empty() && errors_.empty()) {
+    bind_.diags().error(Rule::roles_head, program_.loc, "the program has no launch",
+                        "write launch ceildiv(i32(M), 128) behind the lets of the head");
+  }
+  return std::move(program_);
+}
+
+/// `roles NAME(parameters; compile-time parameters) device MODEL`
+void RoleParser::header(const lang::Bindings& bindings) {
+  advance();
+  program_.loc = errors_.loc(cur());
+  syntax::Item item;
+  syntax::Kernel kernel;
+  kernel.name = new_name("the name of the program");
+  program_.name = kernel.name;
+  params(item, kernel);
+  if (expect_word("device", "the parameters")) {
+    program_.device = text(cur());
+    expect(Tok::name, "the name of a machine model such as h200");
+  }
+  builtins();
+  if (panic_) return;
+  auto head = bind_.names().header(kernel, program_.loc, bindings);
+  program_.params = std::move(head.params);
+  program_.dims = std::move(head.dims);
+}
+
+/// `sms` alone is visible in the head; the roles see all of them.
+void RoleParser::builtins() {
+  program_.builtins = make_builtins(program_.loc);
+  bind_.show(program_.builtins.sms);
+}
+
+void RoleParser::part(Part part, const Token& word) {
+  bool repeated = part == reached_ &&
+                  (part == Part::launch || part == Part::cluster || part == Part::occupancy || part == Part::prologue);
+  if (repeated) report(Rule::roles_head, word, fmt::format("a second '{}'", text(word)), "remove one of the two");
+  if (part < reached_) {
+    report(Rule::roles_head, word, fmt::format("'{}' stands too far down in the head", text(word)),
+           "the order is: require and lets, launch, cluster, occupancy, map, smem, mbar, prologue, roles");
+  }
+  reached_ = std::max(reached_, part);
+}
+
+void RoleParser::head_line() {
+  Token word = cur();
+  block_read_ = false;
+  static const std::map<std::string_view, std::pair<Part, void (RoleParser::*)()>> lines = {
+      {"launch", {Part::launch, &RoleParser::launch}},          {"cluster", {Part::cluster, &RoleParser::cluster}},
+      {"occupancy", {Part::occupancy, &RoleParser::occupancy}}, {"map", {Part::declarations, &RoleParser::map}},
+      {"smem", {Part::declarations, &RoleParser::smem}},        {"mbar", {Part::declarations, &RoleParser::mbar}},
+      {"prologue", {Part::prologue, &RoleParser::prologue}},    {"role", {Part::roles, &RoleParser::role}},
+  };
+  auto it = lines.find(text(word));
+  if (at(Tok::kw_require)) {
+    part(Part::values, word);
+    advance();
+    require();
+  } else if (at(Tok::name) && peek(1) == Tok::assign) {
+    part(Part::values, word);
+    host_let();
+  } else if (at(Tok::name) && it != lines.end()) {
+    part(it->second.first, word);
+    advance();
+    (this->*it->second.second)();
+  } else if (at(Tok::name)) {
+    std::vector<std::string_view> words = {"require"};
+    for (const auto& [name, line] : lines) words.push_back(name);
+    std::string_view near = syntax::closest(text(word), words);
+    expected("a line of the head: require, a let, launch, cluster, occupancy, map, smem, mbar, prologue or role",
+             near.empty() ? "statements stand in the prologue and in roles" : fmt::format("did you mean '{}'?", near));
+  } else {
+    expected("a line of the head", "statements stand in the prologue and in roles");
+  }
+  if (panic_ || !block_read_) end_of_line();
+  if (at(Tok::indent)) indented_block([&] { sync_line(); });
+}
+
+void RoleParser::check_host(const ExprRef& e, const Loc& loc, bool only_call) {
+  if (e == nullptr) return;
+  ir::walk(e, [&](const ir::Expr& x) {
+    if (const auto* load = std::get_if<ir::Load>(&x.node)) {
+      bind_.diags().error(Rule::host_value, loc,
+                          fmt::format("the host does not read elements of `{}`", load->buffer->name));
+    }
+    const auto* ref = std::get_if<ir::VarRef>(&x.node);
+    bool at_call = ref == nullptr || ref->var->kind == ir::VarKind::dim || ref->var->kind == ir::VarKind::scalar;
+    if (!only_call || at_call) return;
+    bind_.diags().error(Rule::host_value, loc,
+                        fmt::format("the condition uses `{}`, which is no dim and no scalar", ref->var->name),
+                        "a require is over dims and scalar parameters");
+  });
+}
+
+void RoleParser::host_let() {
+  Loc loc = errors_.loc(cur());
+  std::string name = new_name("the name to define");
+  advance();
+  Body lets;
+  Body* outer = std::exchange(body_, &lets);
+  let(name, expression(), loc);
+  body_ = outer;
+  if (lets.empty()) return;
+  auto& made = std::get<Let>(lets.front()->node);
+  check_host(made.value, loc, false);
+  program_.lets.push_back(made);
+}
+
+void RoleParser::require() {
+  Loc loc = errors_.loc(cur());
+  ExprRef cond = lang::make_condition(bind_.value(expression()), "require", loc, bind_.diags());
+  std::string message = optional_message();
+  check_host(cond, loc, true);
+  program_.requires_.push_back({cond, message, loc});
+}
+
+void RoleParser::launch() {
+  constexpr std::size_t kMaxExtents = 3;
+  do {
+    Loc loc = errors_.loc(cur());
+    ExprRef extent = bind_.value(expression());
+    check_host(extent, loc, false);
+    if (program_.launch.size() == kMaxExtents)
+      return fail(Rule::roles_head, cur(), "launch has more than 3 extents", "fold two of them into one");
+    program_.launch.push_back(std::move(extent));
+  } while (accept(Tok::comma));
+}
+
+void RoleParser::cluster() { program_.cluster = static_cast<int>(count("the blocks of a cluster", 1, kMaxCount)); }
+
+void RoleParser::occupancy() {
+  constexpr std::int64_t kMost = 32;
+  program_.occupancy = static_cast<int>(count("the blocks of a multiprocessor", 1, kMost));
+}
+
+Swizzle RoleParser::swizzle_clause() {
+  Loc loc = errors_.loc(cur());
+  auto span = bind_.constant(expression(), "the swizzle", 0, kMaxCount);
+  Swizzle swizzle = swizzle_of(span.value_or(0));
+  if (span && swizzle == Swizzle::none) {
+    bind_.diags().error(Rule::role_literal, loc, fmt::format("there is no swizzle of {} bytes", *span),
+                        "it is 32, 64 or 128; leave the clause out for none");
+  }
+  return swizzle;
+}
+
+/// `NAME = TENSOR box [extents] [swizzle S]`
+void RoleParser::map() {
+  MapDecl decl;
+  decl.loc = errors_.loc(cur());
+  decl.name = new_name("the name of the map");
+  expect(Tok::assign, "'=' behind the name of the map", "write map A_map = A box [128, 64] swizzle 128");
+  Source tensor = operand("the tensor of the map");
+  if (panic_) return;
+  decl.tensor = bind_.tensor_name(tensor);
+  if (!expect_word("box", "the tensor")) return;
+  if (!at(Tok::lbracket)) return expected("'[' and the extents of the box");
+  decl.box = bind_.constants(shape(), "an extent of the box", 1, kMaxCount);
+  if (accept_word("swizzle")) decl.swizzle = swizzle_clause();
+  if (panic_) return;
+  auto made = std::make_shared<const MapDecl>(std::move(decl));
+  bind_.declare(made);
+  program_.maps.push_back(made);
+}
+
+/// `NAME: TYPE[extents] [swizzle S | pad N] [at OFFSET]`
+void RoleParser::smem() {
+  constexpr std::int64_t kMaxOffset = 1 << 30;
+  SmemDecl decl;
+  Token first = cur();
+  decl.loc = errors_.loc(first);
+  std::string name = new_name("the name of the tile");
+  expect(Tok::colon, "':' behind the name of the tile", "write smem A_s: bf16[4, 128, 64] swizzle 128");
+  std::string type = element_type("the name of the tile");
+  if (!panic_ && !at(Tok::lbracket)) expected("'[' and the extents of the tile");
+  std::vector<Source> extents = shape();
+  std::int64_t pad = 0;
+  if (accept_word("swizzle")) {
+    decl.swizzle = swizzle_clause();
+  } else if (accept_word("pad")) {
+    pad = count("the padding", 0, kMaxCount);
+  }
+  if (accept_word("at")) decl.offset = count("the offset", 0, kMaxOffset);
+  if (panic_) return;
+  DType element = bind_.names().dtype(type, decl.loc).value_or(DType::f32);
+  decl.buffer = bind_.buffer(name, element, ir::Scope::shared, extents, pad, decl.loc);
+  auto made = std::make_shared<const SmemDecl>(std::move(decl));
+  bind_.declare(made);
+  program_.smem.push_back(made);
+}
+
+/// `NAME[SIZE] count N`
+void RoleParser::mbar() {
+  MbarDecl decl;
+  decl.loc = errors_.loc(cur());
+  decl.name = new_name("the name of the mbar array");
+  if (!panic_ && !at(Tok::lbracket))
+    expected("'[' and the number of barriers", fmt::format("write mbar {}[4] count 1", decl.name));
+  auto size = bind_.constants(shape(), "the number of barriers", 1, kMaxCount);
+  if (!size.empty()) decl.size = size.front();
+  if (size.size() > 1) bind_.diags().error(Rule::role_literal, decl.loc, "an mbar array has one dimension");
+  if (!expect_word("count", "the mbar array")) return;
+  decl.count = count("the arrivals of a phase", 1, kMaxCount);
+  if (panic_) return;
+  auto made = std::make_shared<const MbarDecl>(std::move(decl));
+  bind_.declare(made);
+  program_.mbars.push_back(made);
+}
+
+Body RoleParser::thread_body(std::string_view header) {
+  bind_.names().push();
+  const Builtins& b = program_.builtins;
+  for (const Var& var :
+       {b.block, b.blocks, b.block_x, b.block_y, b.block_z, b.cluster_rank, b.replica, b.warp, b.lane, b.thread})
+    bind_.show(var);
+  Body out = body(header);
+  bind_.names().pop();
+  return out;
+}
+
+void RoleParser::prologue() { program_.prologue = thread_body("'prologue'"); }
+
+/// `NAME [replicas N] warps N [regs N]:`
+void RoleParser::role() {
+  Role role;
+  role.loc = errors_.loc(cur());
+  role.name = new_name("the name of the role");
+  std::set<std::string> seen;
+  while (at(Tok::name)) role_clause(role, seen);
+  if (!panic_ && !seen.contains("warps"))
+    fail(Rule::syntax, cur(), fmt::format("the role '{}' does not say how many warps it has", role.name),
+         fmt::format("write role {} warps 4:", role.name));
+  role.body = thread_body("the role");
+  program_.roles.push_back(std::move(role));
+}
+
+void RoleParser::role_clause(Role& role, std::set<std::string>& seen) {
+  constexpr std::int64_t kMost = 1024;
+  Token word = cur();
+  std::string name(text(word));
+  if (name != "replicas" && name != "warps" && name != "regs")
+    return expected("replicas, warps, regs or ':' behind the name of the role");
+  if (!seen.insert(name).second) return fail(Rule::syntax, word, fmt::format("'{}' is given twice", name));
+  advance();
+  auto value = static_cast<int>(count(fmt::format("the number of {}", name), 1, kMost));
+  if (name == "replicas") role.replicas = value;
+  if (name == "warps") role.warps = value;
+  if (name == "regs") role.regs = value;
+}
+
+Result<Program> parse(const SourceRef& source, const lang::Bindings& bindings) {
+  PLAIT_ASSERT(source != nullptr, "parse() without a source");
+  syntax::Errors lexical(source), grammatical(source);
+  if (source->text().size() > kMaxSource) {
+    lexical.add(Rule::source_text, lexical.loc(1, 1, 1),
+                fmt::format("the text has {} bytes, more than {}", source->text().size(), kMaxSource));
+    return syntax::Errors::merge(lexical, grammatical);
+  }
+  syntax::Lexed lexed = syntax::lex(source->text(), lexical);
+  Diagnostics diags;
+  Program program = RoleParser(source, lexed, grammatical, diags).program(bindings);
+  if (!lexical.empty() || !grammatical.empty()) return syntax::Errors::merge(lexical, grammatical);
+  if (diags.has_errors()) return diags;
+  return program;
+}
+
+}  // namespace plait::roles

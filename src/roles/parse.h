@@ -1,0 +1,15 @@
+#pragma once
+
+#include "lang/elaborate.h"
+#include "roles/program.h"
+
+namespace plait::roles {
+
+/// The program of a .roles text with compile-time parameters set: names are resolved, expressions typed, static ifs
+/// folded. What it says is checked by verify(). Any bytes are safe to give.
+Result<Program> parse(const SourceRef& source, const lang::Bindings& bindings = {});
+
+/// Whether a path names a role program: it ends in `.roles`.
+bool is_role_file(std::string_view path);
+
+}  // namespace plait::roles
