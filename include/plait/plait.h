@@ -185,6 +185,59 @@ PLAIT_API plait_status plait_kernel_run(const plait_kernel* kernel, const plait_
                                         size_t argument_count, const plait_run_options* options,
                                         plait_diagnostics** diagnostics);
 
+/* ---- Role programs on NVIDIA devices
+ * ---------------------------------------------------------------------------------------------------------------------
+ * Text of a role program in, launch on a CUstream out. The driver and NVRTC are loaded when a call first needs them. */
+
+typedef struct plait_roles plait_roles;
+typedef struct plait_launch plait_launch;
+
+/* Set `size` to sizeof(plait_roles_options). */
+typedef struct plait_roles_options {
+  size_t size;
+  const char* architecture; /* e.g. "sm_90a"; NULL: that of the device that the program is written for */
+  int32_t no_cache;         /* not 0: compile even where NVRTC's own cache has the code, to measure the time */
+  int32_t allow_serialized; /* not 0: wgmma instructions that the assembler serializes are a warning, not an error */
+  int32_t source_only;      /* not 0: end with the CUDA C++, for which no NVRTC is needed */
+  const char* cuda_source;  /* for experiments: CUDA C++ with the same entry and parameters, compiled in place of the
+                             * emitted text; NULL: the emitted text */
+} plait_roles_options;
+
+/* Parses, verifies, emits and compiles `length` bytes of text. `name` stands for the file in diagnostics; NULL is
+ * allowed. `options` NULL: the defaults. Warnings come as diagnostics of a call that succeeds. */
+PLAIT_API plait_status plait_roles_compile(const char* name, const char* text, size_t length,
+                                           const plait_binding* bindings, size_t binding_count,
+                                           const plait_roles_options* options, plait_roles** compiled,
+                                           plait_diagnostics** diagnostics);
+PLAIT_API plait_status plait_roles_name(const plait_roles* roles, const char** name);
+PLAIT_API plait_status plait_roles_parameter_count(const plait_roles* roles, size_t* count);
+PLAIT_API plait_status plait_roles_parameter(const plait_roles* roles, size_t index, plait_parameter* parameter);
+/* The CUDA C++ that was compiled. */
+PLAIT_API plait_status plait_roles_source(const plait_roles* roles, const char** source);
+/* Empty after source_only. */
+PLAIT_API plait_status plait_roles_ptx(const plait_roles* roles, const char** ptx);
+PLAIT_API plait_status plait_roles_cubin(const plait_roles* roles, const void** image, size_t* bytes);
+/* A JSON object: name, entry, architecture, threads, cluster, smem_bytes, registers, stack_bytes, spill_store_bytes,
+ * spill_load_bytes, cubin_bytes, compiler, ms (of each step), warnings, log. */
+PLAIT_API plait_status plait_roles_report(const plait_roles* roles, const char** json);
+PLAIT_API plait_status plait_roles_destroy(plait_roles* roles);
+
+/* Loads the code into the context that is current in this thread (where there is none, the primary context of device 0
+ * becomes current). plait_launch_prepare does so too where it was not done. */
+PLAIT_API plait_status plait_roles_load(const plait_roles* roles, plait_diagnostics** diagnostics);
+
+/* Checks a call (shapes, strides, dtypes, alignment, overlap, `require`, the limits of TMA and of the device) and lays
+ * out its arguments, for the context that is current in this thread. Tensors are in the device's memory: their `device`
+ * is "cuda". The launch keeps what it needs of `roles`, but not the tensors. */
+PLAIT_API plait_status plait_launch_prepare(const plait_roles* roles, const plait_argument* arguments,
+                                            size_t argument_count, plait_launch** launch,
+                                            plait_diagnostics** diagnostics);
+/* Puts the kernel on `stream`, a CUstream or cudaStream_t of the same context (NULL: the default stream), and returns
+ * without waiting: errors of the kernel show where the stream is waited for. It allocates nothing, and may be captured
+ * into a graph. */
+PLAIT_API plait_status plait_launch_run(const plait_launch* launch, void* stream, plait_diagnostics** diagnostics);
+PLAIT_API plait_status plait_launch_destroy(plait_launch* launch);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda/build.h"
+#include "cuda/launch.h"
 #include "emit/cpu/cpu.h"
 #include "plait/plait.h"
 #include "syntax/tree.h"
@@ -25,6 +27,15 @@ struct plait_program {
 struct plait_kernel {
   plait::ir::Kernel kernel;
   std::optional<plait::cpu::Code> code;  ///< none: interpreted
+};
+
+struct plait_roles {
+  plait::cuda::Built built;
+  std::string report;
+};
+
+struct plait_launch {
+  std::unique_ptr<plait::cuda::Launch> launch;
 };
 
 namespace plait::api {

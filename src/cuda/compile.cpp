@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 #include <sstream>
 
@@ -59,15 +58,17 @@ std::vector<std::string> option_list(const emit::cuda::Module& module) {
   return options;
 }
 
+std::string compiler_text(const Nvrtc& nvrtc) {
+  return fmt::format("NVRTC {}.{} ({})", nvrtc.major, nvrtc.minor, nvrtc.library);
+}
+
 Diagnostics failure(const Nvrtc& nvrtc, NvrtcStatus status, const emit::cuda::Module& module, const std::string& log,
                     const Loc& loc) {
   Diagnostics found;
   Rule rule = status == NvrtcStatus::out_of_memory ? Rule::out_of_memory : Rule::gpu_compile;
   Diagnostic& error =
       found.error(rule, loc, fmt::format("NVRTC does not compile {} for {}", module.entry, module.arch));
-  error.notes.push_back(
-      {{},
-       fmt::format("NVRTC {}.{} ({}) says: {}", nvrtc.major, nvrtc.minor, nvrtc.library, nvrtc.error_text(status))});
+  error.notes.push_back({{}, fmt::format("{} says: {}", compiler_text(nvrtc), nvrtc.error_text(status))});
   std::istringstream lines(log);
   std::string line;
   for (int i = 0; i < kLogLines && std::getline(lines, line); ++i) {
@@ -80,7 +81,6 @@ Diagnostics failure(const Nvrtc& nvrtc, NvrtcStatus status, const emit::cuda::Mo
 
 Result<Code> compile(const Nvrtc& nvrtc, const emit::cuda::Module& module, const CompileOptions& options,
                      const Loc& loc) {
-  auto start = std::chrono::steady_clock::now();
   auto program = std::make_unique<Program>(nvrtc, module);
   if (program->status() != NvrtcStatus::ok) return failure(nvrtc, program->status(), module, {}, loc);
   std::vector<std::string> texts = option_list(module);
@@ -99,10 +99,10 @@ Result<Code> compile(const Nvrtc& nvrtc, const emit::cuda::Module& module, const
   code.ptx = program->ptx();
   if (code.cubin.empty())
     return failure(nvrtc, status, module, "no code was made: is the architecture a real one?", loc);
+  code.compiler = compiler_text(nvrtc);
   code.report = read_report(log, module.entry);
   code.warnings = judge(code.report, options.allow_serialized, loc);
   if (code.warnings.has_errors()) return code.warnings;
-  code.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return code;
 }
 

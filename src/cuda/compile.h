@@ -22,7 +22,7 @@ struct CodeReport {
 struct Code {
   std::string cubin, ptx;
   CodeReport report;
-  double compile_ms = 0;
+  std::string compiler;  ///< its version and file
   Diagnostics warnings;
 };
 

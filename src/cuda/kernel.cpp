@@ -34,8 +34,13 @@ bool runs_on(const Architecture& code, const DeviceInfo& device) {
   return code.number / 10 == device.major && code.number <= number;
 }
 
-Diagnostics check_device(const emit::cuda::Module& module, const DeviceInfo& device, const Loc& loc) {
+Diagnostics check_device(const emit::cuda::Module& module, const Code& code, const DeviceInfo& device, const Loc& loc) {
   Diagnostics found;
+  if (code.cubin.empty()) {
+    found.error(Rule::gpu_compile, loc, fmt::format("{} was not compiled: only its source was asked for", module.entry),
+                "compile without `source_only`");
+    return found;
+  }
   if (!runs_on(parse_architecture(module.arch), device)) {
     found.error(Rule::gpu_architecture, loc,
                 fmt::format("{} is compiled for {}, but device {} ({}) is sm_{}{}", module.entry, module.arch,
@@ -75,7 +80,7 @@ Kernel::Kernel(roles::Program program, emit::cuda::Module module, Code code)
 Result<std::shared_ptr<const LoadedKernel>> Kernel::load(const Context& context) const {
   std::lock_guard lock(mutex_);
   if (auto found = loaded_.find(context.id); found != loaded_.end()) return found->second;
-  Diagnostics wrong = check_device(module_, context.device, program_.loc);
+  Diagnostics wrong = check_device(module_, code_, context.device, program_.loc);
   if (wrong.has_errors()) return wrong;
   const Driver& driver = *context.driver;
   auto start = std::chrono::steady_clock::now();

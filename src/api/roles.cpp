@@ -1,0 +1,166 @@
+// The C interface to role programs on NVIDIA devices.
+#include "arguments.h"
+#include "handles.h"
+
+using plait::Diagnostics;
+using plait::api::guarded;
+using plait::api::read_arguments;
+using plait::api::read_bindings;
+using plait::api::read_options;
+namespace cuda = plait::cuda;
+
+namespace {
+
+cuda::BuildOptions build_options(const plait_roles_options& given) {
+  cuda::BuildOptions options;
+  if (given.architecture != nullptr) options.architecture = given.architecture;
+  if (given.cuda_source != nullptr) options.source = given.cuda_source;
+  options.source_only = given.source_only != 0;
+  options.compile.no_cache = given.no_cache != 0;
+  options.compile.allow_serialized = given.allow_serialized != 0;
+  return options;
+}
+
+/// The context of this thread, or nothing with the reasons in `found`.
+std::optional<cuda::Context> context(Diagnostics& found) {
+  auto driver = cuda::driver();
+  if (!driver) {
+    found = driver.diagnostics();
+    return std::nullopt;
+  }
+  auto current = cuda::current_context(**driver);
+  if (current) return std::move(*current);
+  found = current.diagnostics();
+  return std::nullopt;
+}
+
+/// Hands out a text that lives in the handle.
+plait_status give(const plait_roles* roles, const char** text, const std::string& (*get)(const plait_roles&)) {
+  if (text != nullptr) *text = nullptr;
+  if (roles == nullptr || text == nullptr) return PLAIT_BAD_ARGUMENT;
+  *text = get(*roles).c_str();
+  return PLAIT_OK;
+}
+
+const std::vector<plait::ir::Param>& parameters(const plait_roles& roles) {
+  return roles.built.kernel->program().params;
+}
+
+}  // namespace
+
+plait_status plait_roles_compile(const char* name, const char* text, size_t length, const plait_binding* bindings,
+                                 size_t binding_count, const plait_roles_options* options, plait_roles** compiled,
+                                 plait_diagnostics** diagnostics) {
+  return guarded(diagnostics, [&](Diagnostics& found) {
+    if (compiled != nullptr) *compiled = nullptr;
+    auto values = read_bindings(bindings, binding_count);
+    auto wanted = read_options(options);
+    if (compiled == nullptr || (text == nullptr && length > 0) || !values || !wanted) return PLAIT_BAD_ARGUMENT;
+    std::string copy = length > 0 ? std::string(text, length) : std::string();
+    auto source = std::make_shared<plait::SourceFile>(name != nullptr ? name : "<text>", std::move(copy));
+    auto built = cuda::build(source, *values, build_options(*wanted));
+    if (!built) {
+      found = built.diagnostics();
+      return PLAIT_REJECTED;
+    }
+    found = built->kernel->code().warnings;
+    std::string report = cuda::report_json(*built);
+    *compiled = new plait_roles{std::move(*built), std::move(report)};
+    return PLAIT_OK;
+  });
+}
+
+plait_status plait_roles_destroy(plait_roles* roles) {
+  delete roles;
+  return PLAIT_OK;
+}
+
+plait_status plait_roles_name(const plait_roles* roles, const char** name) {
+  return give(roles, name, [](const plait_roles& r) -> const std::string& { return r.built.kernel->program().name; });
+}
+
+plait_status plait_roles_source(const plait_roles* roles, const char** source) {
+  return give(roles, source,
+              [](const plait_roles& r) -> const std::string& { return r.built.kernel->module().source; });
+}
+
+plait_status plait_roles_ptx(const plait_roles* roles, const char** ptx) {
+  return give(roles, ptx, [](const plait_roles& r) -> const std::string& { return r.built.kernel->code().ptx; });
+}
+
+plait_status plait_roles_report(const plait_roles* roles, const char** json) {
+  return give(roles, json, [](const plait_roles& r) -> const std::string& { return r.report; });
+}
+
+plait_status plait_roles_cubin(const plait_roles* roles, const void** image, size_t* bytes) {
+  if (image != nullptr) *image = nullptr;
+  if (bytes != nullptr) *bytes = 0;
+  if (roles == nullptr || image == nullptr || bytes == nullptr) return PLAIT_BAD_ARGUMENT;
+  const std::string& cubin = roles->built.kernel->code().cubin;
+  *image = cubin.data();
+  *bytes = cubin.size();
+  return PLAIT_OK;
+}
+
+plait_status plait_roles_parameter_count(const plait_roles* roles, size_t* count) {
+  if (count != nullptr) *count = 0;
+  if (roles == nullptr || count == nullptr) return PLAIT_BAD_ARGUMENT;
+  *count = parameters(*roles).size();
+  return PLAIT_OK;
+}
+
+plait_status plait_roles_parameter(const plait_roles* roles, size_t index, plait_parameter* parameter) {
+  if (parameter != nullptr) *parameter = plait_parameter{};
+  if (roles == nullptr || parameter == nullptr || index >= parameters(*roles).size()) return PLAIT_BAD_ARGUMENT;
+  return guarded(nullptr, [&](Diagnostics&) {
+    *parameter = plait::api::describe(parameters(*roles)[index]);
+    return PLAIT_OK;
+  });
+}
+
+plait_status plait_roles_load(const plait_roles* roles, plait_diagnostics** diagnostics) {
+  return guarded(diagnostics, [&](Diagnostics& found) {
+    if (roles == nullptr) return PLAIT_BAD_ARGUMENT;
+    auto current = context(found);
+    if (!current) return PLAIT_REJECTED;
+    auto loaded = roles->built.kernel->load(*current);
+    if (loaded) return PLAIT_OK;
+    found = loaded.diagnostics();
+    return PLAIT_REJECTED;
+  });
+}
+
+plait_status plait_launch_prepare(const plait_roles* roles, const plait_argument* arguments, size_t argument_count,
+                                  plait_launch** launch, plait_diagnostics** diagnostics) {
+  return guarded(diagnostics, [&](Diagnostics& found) {
+    if (launch != nullptr) *launch = nullptr;
+    if (roles == nullptr || launch == nullptr) return PLAIT_BAD_ARGUMENT;
+    const cuda::Kernel& kernel = *roles->built.kernel;
+    plait::runtime::Args args;
+    if (plait_status status = read_arguments(kernel.signature(), arguments, argument_count, args, found);
+        status != PLAIT_OK)
+      return status;
+    auto current = context(found);
+    if (!current) return PLAIT_REJECTED;
+    auto prepared = cuda::prepare(kernel, *current, args);
+    if (!prepared) {
+      found = prepared.diagnostics();
+      return PLAIT_REJECTED;
+    }
+    *launch = new plait_launch{std::move(*prepared)};
+    return PLAIT_OK;
+  });
+}
+
+plait_status plait_launch_run(const plait_launch* launch, void* stream, plait_diagnostics** diagnostics) {
+  return guarded(diagnostics, [&](Diagnostics& found) {
+    if (launch == nullptr) return PLAIT_BAD_ARGUMENT;
+    found = launch->launch->run(static_cast<cuda::StreamHandle>(stream));
+    return found.empty() ? PLAIT_OK : PLAIT_REJECTED;
+  });
+}
+
+plait_status plait_launch_destroy(plait_launch* launch) {
+  delete launch;
+  return PLAIT_OK;
+}

@@ -1,0 +1,99 @@
+#include "cuda/build.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "roles/parse.h"
+
+namespace plait::cuda {
+namespace {
+
+struct DeviceArchitecture {
+  std::string_view device, architecture;
+};
+constexpr DeviceArchitecture kArchitectures[] = {{"h200", "sm_90a"}, {"h100", "sm_90a"}, {"a100", "sm_80"}};
+
+Result<std::string> architecture_of(const roles::Program& program) {
+  for (const DeviceArchitecture& known : kArchitectures) {
+    if (known.device == program.device) return std::string(known.architecture);
+  }
+  Diagnostics found;
+  found.error(Rule::gpu_architecture, program.loc,
+              fmt::format("device '{}' has no NVIDIA architecture", program.device),
+              "name the architecture, e.g. --arch sm_90a, or write the program for h200, h100 or a100");
+  return found;
+}
+
+class Clock {
+ public:
+  explicit Clock(std::vector<Step>& steps) : steps_(steps) {}
+  void lap(std::string_view name) {
+    auto now = std::chrono::steady_clock::now();
+    steps_.push_back({name, std::chrono::duration<double, std::milli>(now - last_).count()});
+    last_ = now;
+  }
+
+ private:
+  std::vector<Step>& steps_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+Result<Code> compile_module(const emit::cuda::Module& module, const BuildOptions& options, const Loc& loc) {
+  if (options.source_only) return Code{};
+  auto compiler = nvrtc();
+  if (!compiler) return compiler.diagnostics();
+  return compile(**compiler, module, options.compile, loc);
+}
+
+}  // namespace
+
+Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const BuildOptions& options) {
+  Built built;
+  Clock clock(built.steps);
+  auto program = roles::parse(text, bindings);
+  if (!program) return program.diagnostics();
+  clock.lap("parse");
+  std::string architecture = options.architecture;
+  if (architecture.empty()) {
+    auto known = architecture_of(*program);
+    if (!known) return known.diagnostics();
+    architecture = *known;
+  }
+  auto module = emit::cuda::emit(*program, architecture);
+  if (!module) return module.diagnostics();
+  if (!options.source.empty()) module->source = options.source;
+  clock.lap("emit");
+  auto code = compile_module(*module, options, program->loc);
+  if (!code) return code.diagnostics();
+  clock.lap("nvrtc");
+  built.kernel = std::make_shared<const Kernel>(std::move(*program), std::move(*module), std::move(*code));
+  return built;
+}
+
+std::string report_json(const Built& built) {
+  const emit::cuda::Module& module = built.kernel->module();
+  const Code& code = built.kernel->code();
+  nlohmann::ordered_json report;
+  report["name"] = built.kernel->program().name;
+  report["entry"] = module.entry;
+  report["architecture"] = module.arch;
+  report["threads"] = module.threads;
+  report["cluster"] = module.cluster;
+  report["smem_bytes"] = module.smem_bytes;
+  report["registers"] = code.report.registers;
+  report["stack_bytes"] = code.report.stack_bytes;
+  report["spill_store_bytes"] = code.report.spill_store_bytes;
+  report["spill_load_bytes"] = code.report.spill_load_bytes;
+  report["cubin_bytes"] = code.cubin.size();
+  report["compiler"] = code.compiler;
+  nlohmann::ordered_json steps = nlohmann::ordered_json::object();
+  for (const Step& step : built.steps) steps[std::string(step.name)] = step.ms;
+  report["ms"] = std::move(steps);
+  report["warnings"] = nlohmann::ordered_json::parse(code.warnings.to_json());
+  report["log"] = code.report.log;
+  return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace plait::cuda

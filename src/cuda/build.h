@@ -1,0 +1,31 @@
+#pragma once
+
+#include "cuda/kernel.h"
+#include "lang/elaborate.h"
+
+namespace plait::cuda {
+
+struct BuildOptions {
+  std::string architecture;  ///< e.g. "sm_90a"; empty: that of the program's device
+  std::string source;        ///< CUDA C++ in the place of the emitted one, for experiments; empty: the emitted one
+  bool source_only = false;  ///< ends before NVRTC: the code is empty
+  CompileOptions compile;
+};
+
+/// Time of one step on the way.
+struct Step {
+  std::string_view name;
+  double ms = 0;
+};
+struct Built {
+  std::shared_ptr<const Kernel> kernel;
+  std::vector<Step> steps;
+};
+
+/// The way from the text of a role program to a kernel: parse, verify, emit, compile.
+Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const BuildOptions& options);
+
+/// What is known of a compiled role program, as JSON.
+std::string report_json(const Built& built);
+
+}  // namespace plait::cuda
