@@ -155,35 +155,83 @@ void emit(Emitter& e, const roles::BulkWait& s) {
   e.line(fmt::format("{}<{}>();", e.helper(s.read ? "bulk_wait_read" : "bulk_wait"), s.pending));
 }
 
+namespace {
+
+/// How cp.async spreads a tile: pieces of 16 bytes, `per_row` in a row; a thread's pieces stand `row_step` rows apart.
+struct Pieces {
+  std::int64_t per_piece = 1, per_row = 1, count = 1, per_thread = 1, row_step = 1;
+  bool even = true;  ///< every thread has as many
+};
+Pieces pieces_of(const Emitter& e, const roles::CpAsync& s) {
+  constexpr int piece_bytes = 16;
+  Pieces p;
+  p.per_piece = piece_bytes / (ir::dtype_bits(s.src.tensor->type) / 8);
+  p.per_row = s.columns / p.per_piece;
+  p.count = s.rows * p.per_row;
+  p.per_thread = (p.count + e.threads - 1) / e.threads;
+  p.row_step = e.threads / p.per_row;
+  p.even = p.count % e.threads == 0 && e.threads % p.per_row == 0;
+  return p;
+}
+
+/// Whether the pieces of a thread stand at one place of the swizzle, so that their addresses differ by whole rows.
+bool whole_periods(const roles::SmemDecl& smem, std::int64_t row_step) {
+  constexpr std::int64_t period = 1024;  // bytes after which every swizzle repeats
+  return smem.swizzle == roles::Swizzle::none || row_step * row_pitch(smem) % period == 0;
+}
+
+std::string inside_text(Emitter& e, const ir::BufferDecl& tensor, const std::vector<std::string>& index) {
+  std::size_t rank = index.size();
+  auto within = [&](std::size_t d) { return fmt::format("{} < {}", index[d], expr_text(e, tensor.shape[d], Level::shift)); };
+  return rank >= 2 ? within(rank - 2) + " && " + within(rank - 1) : within(rank - 1);
+}
+
+/// `index` with row and column of a piece added.
+std::vector<std::string> moved(std::vector<std::string> index, const std::string& row, const std::string& column) {
+  std::size_t rank = index.size();
+  index[rank - 1] = plus(index[rank - 1], column);
+  if (rank >= 2) index[rank - 2] = plus(index[rank - 2], row);
+  return index;
+}
+
+/// One address for all pieces of a thread, which follow it at a distance.
+void emit_even_pieces(Emitter& e, const roles::CpAsync& s, const Pieces& p) {
+  std::string thread = e.use(e.program.builtins.thread);
+  const ir::Buffer& tensor = s.src.tensor;
+  std::size_t rank = s.src.index.size();
+  std::vector<std::string> index = index_texts(e, s.src.index);
+  e.open("");
+  e.line(fmt::format("const int row = {} / {}, column = {} % {} * {};", thread, p.per_row, thread, p.per_row, p.per_piece));
+  e.line(fmt::format("const unsigned to = {};", element_address(e, s.dst, "row", "column")));
+  e.line(fmt::format("const {}* from = {} + {};", memory_type(e, tensor->type), e.use(tensor), tensor_offset(e, tensor, moved(index, "row", "column"))));
+  std::vector<std::string> step(rank, "0");
+  if (rank >= 2) step[rank - 2] = fmt::format("i * {}", p.row_step);
+  e.line("#pragma unroll");
+  e.open(fmt::format("for (int i = 0; i < {}; ++i)", p.per_thread));
+  std::string row = fmt::format("row + i * {}", p.row_step);
+  e.line(fmt::format("const bool inside = {};", inside_text(e, *tensor, moved(index, row, "column"))));
+  e.line(fmt::format("{}(to + i * {}, from + {}, inside ? 16 : 0);", e.helper("cp_async_16"), p.row_step * row_pitch(*s.dst.smem),
+                     tensor_offset(e, tensor, step)));
+  e.close();
+  e.close();
+}
+
+}  // namespace
+
 void emit(Emitter& e, const roles::CpAsync& s) {
   e.needs_sm(80, s.dst.loc, "cp.async");
-  constexpr int piece_bytes = 16;
-  const ir::BufferDecl& tensor = *s.src.tensor;
-  std::int64_t per_piece = piece_bytes / (ir::dtype_bits(tensor.type) / 8);
-  std::int64_t per_row = s.columns / per_piece;
-  std::int64_t pieces = s.rows * per_row;
+  Pieces p = pieces_of(e, s);
+  if (p.even && whole_periods(*s.dst.smem, p.row_step)) return emit_even_pieces(e, s, p);
   std::string thread = e.use(e.program.builtins.thread);
-  bool even = pieces % e.threads == 0;
+  std::vector<std::string> index = moved(index_texts(e, s.src.index), "row", "column");
   e.line("#pragma unroll");
-  if (even)
-    e.open(fmt::format("for (int i = 0; i < {}; ++i)", pieces / e.threads));
-  else
-    e.open(fmt::format("for (int i = 0; i < {}; ++i) if (i * {} + {} < {})", (pieces + e.threads - 1) / e.threads,
-                       e.threads, thread, pieces));
+  e.open(fmt::format("for (int i = 0; i < {}; ++i)", p.per_thread));
   e.line(fmt::format("const int piece = i * {} + {};", e.threads, thread));
-  e.line(fmt::format("const int row = piece / {}, column = piece % {} * {};", per_row, per_row, per_piece));
-  std::vector<std::string> index = index_texts(e, s.src.index);
-  std::size_t rank = index.size();
-  index[rank - 1] = plus(index[rank - 1], "column");
-  std::string inside = fmt::format("{} < {}", index[rank - 1], expr_text(e, tensor.shape[rank - 1], Level::shift));
-  if (rank >= 2) {
-    index[rank - 2] = plus(index[rank - 2], "row");
-    inside = fmt::format("{} < {} && {}", index[rank - 2], expr_text(e, tensor.shape[rank - 2], Level::shift), inside);
-  }
-  e.line(fmt::format("const bool inside = {};", inside));
-  e.line(fmt::format("{}({}, {} + (inside ? {} : 0), inside ? 16 : 0);", e.helper("cp_async_16"),
-                     element_address(e, s.dst, "row", "column"), e.use(s.src.tensor),
-                     tensor_offset(e, s.src.tensor, index)));
+  e.line(fmt::format("const int row = piece / {}, column = piece % {} * {};", p.per_row, p.per_row, p.per_piece));
+  e.line(fmt::format("const bool inside = {};", inside_text(e, *s.src.tensor, index)));
+  std::string copy = fmt::format("{}({}, {} + {}, inside ? 16 : 0);", e.helper("cp_async_16"), element_address(e, s.dst, "row", "column"),
+                                 e.use(s.src.tensor), tensor_offset(e, s.src.tensor, index));
+  e.line(p.count % e.threads == 0 ? copy : fmt::format("if (piece < {}) {}", p.count, copy));
   e.close();
 }
 

@@ -160,7 +160,9 @@ Text Printer::print(const ir::Expr& expr, const ir::Binary& binary) {
     bool is_max = binary.op == BinaryOp::max;
     if (type == DType::f64) e_.unsupported(expr.loc, "min and max of f64 are not printed to CUDA", "use a select");
     if (floating) return call(e_.helper(is_max ? "max_nan" : "min_nan"), {binary.a, binary.b});
-    return call(is_max ? "max" : "min", {binary.a, binary.b});
+    bool is_int = value_type(type) == "int" || value_type(type) == "unsigned";
+    if (is_int) return call(is_max ? "max" : "min", {binary.a, binary.b});
+    return call(e_.helper(is_max ? "max_of" : "min_of") + "<" + value_type(type) + ">", {binary.a, binary.b});
   }
   if (binary.op == BinaryOp::ceil_div)
     return call(e_.helper("ceil_div") + "<" + value_type(type) + ">", {binary.a, binary.b});

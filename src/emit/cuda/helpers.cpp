@@ -95,6 +95,8 @@ void add_math(Table& table) {
   table["tanh_approx"] = unary("tanh_approx", "tanh.approx.f32");
   table["max_nan"] = binary("max_nan", "max.NaN.f32");
   table["min_nan"] = binary("min_nan", "min.NaN.f32");
+  table["max_of"] = {{}, "template <typename T>\n__device__ __forceinline__ T max_of(T a, T b) {\n  return a > b ? a : b;\n}\n"};
+  table["min_of"] = {{}, "template <typename T>\n__device__ __forceinline__ T min_of(T a, T b) {\n  return a < b ? a : b;\n}\n"};
   table["ceil_div"] = {{},
                        "template <typename T>\n__device__ __forceinline__ T ceil_div(T a, T b) {\n"
                        "  return a / b + (a % b != 0 && (a < 0) == (b < 0) ? 1 : 0);\n}\n"};
@@ -177,7 +179,7 @@ void add_copies(Table& table) {
                                     "constexpr unsigned long long cache_hint_evict_last = 0x14f0000000000000ull;\n"};
   table["cp_async_16"] = {{}, R"(// 16 bytes, the last 16 - `bytes` of them zero.
 __device__ __forceinline__ void cp_async_16(unsigned to, const void* from, int bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 )"};
   table["cp_commit"] = instruction("cp_commit", "cp.async.commit_group");

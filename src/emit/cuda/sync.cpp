@@ -1,10 +1,22 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emit/cuda/emitter.h"
 
 namespace plait::emit::cuda {
 
+namespace {
+
 constexpr int kHopper = 90;
+
+/// Whether an instruction issued above, and not awaited yet, uses the fragment.
+bool under_way(const Emitter& e, const roles::Fragment& fragment) {
+  auto holds = [&](const WgmmaGroup& group) { return std::find(group.begin(), group.end(), fragment) != group.end(); };
+  return holds(e.issued) || std::any_of(e.committed.begin(), e.committed.end(), holds);
+}
+
+}  // namespace
 
 void emit(Emitter& e, const roles::MbarInit& s) {
   e.needs_sm(80, s.mbar->loc, "an mbarrier");
@@ -48,7 +60,7 @@ void emit(Emitter& e, const roles::Fence& s) {
       return;
     case roles::FenceKind::wgmma:
       for (const roles::Fragment& acc : e.accumulators)
-        e.line(fmt::format("{}({});", e.helper("keep"), Emitter::name(acc->buffer->name)));
+        if (!under_way(e, acc)) e.line(fmt::format("{}({});", e.helper("keep"), Emitter::name(acc->buffer->name)));
       e.line(e.helper("wgmma_fence") + "();");
       return;
   }
