@@ -24,7 +24,6 @@ class CallBinder {
     if (found_.has_errors()) return std::move(found_);
     call_.args = std::move(*bound);
     fill_environment();
-    check_requires();
     compute_blocks();
     check_pieces();
     if (found_.has_errors()) return std::move(found_);
@@ -34,7 +33,6 @@ class CallBinder {
  private:
   void check_devices(runtime::Args& args);
   void fill_environment();
-  void check_requires();
   void compute_blocks();
   void check_pieces();
   void check_piece(const ir::BufferDecl& buffer, const ir::TensorView& view, const Piece& piece);
@@ -87,29 +85,13 @@ void CallBinder::fill_environment() {
   }
 }
 
-/// runtime::bind has left out the conditions that name host lets.
-void CallBinder::check_requires() {
-  if (found_.has_errors()) return;
-  for (const ir::Require& require : program_.requires_) {
-    auto value = value_of(require.cond, "require");
-    if (!value || value->i != 0) continue;
-    std::vector<std::string> values;
-    for (const roles::Let& let : program_.lets)
-      values.push_back(fmt::format("{} = {}", let.var->name, call_.env[let.var.get()].i));
-    std::string said = require.message.empty() ? "" : ": " + require.message;
-    found_.error(
-        Rule::require_failed, require.loc,
-        fmt::format("require {} does not hold{} ({})", ir::print(*require.cond), said, fmt::join(values, ", ")));
-  }
-}
-
 void CallBinder::compute_blocks() {
   call_.blocks = {1, 1, 1};
   for (std::size_t i = 0; i < program_.launch.size() && !found_.has_errors(); ++i) {
     const ir::ExprRef& expr = program_.launch[i];
     auto value = value_of(expr, fmt::format("launch extent {}", i));
     if (!value) return;
-    std::string text = fmt::format("launch extent {} = {} is {}", i, ir::print(*expr), value->i);
+    std::string text = fmt::format("launch extent {} is {}", i, value->i);
     const Loc& loc = expr->loc.known() ? expr->loc : program_.loc;
     call_.blocks[i] = value->i;
     if (value->i < 0) {

@@ -18,7 +18,7 @@ struct Call {
   std::array<std::int64_t, 3> blocks{};  ///< any 0: nothing to run
 };
 
-/// Checks the arguments as runtime::bind does, then what role programs add: values of host lets, conditions over them,
+/// Checks the arguments as runtime::bind does, then what role programs add: values of host lets,
 /// launch extents within the device's, rows that are whole pieces.
 Result<Call> bind_call(const Kernel& kernel, const runtime::Args& args, const DeviceInfo& device);
 

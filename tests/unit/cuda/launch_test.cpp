@@ -10,7 +10,6 @@ const char* kProduct = R"(
 roles product(A: in bf16[M, K], C: out f32[M, K], alpha: f32 = 0.5; wide = 1) device h200:
   require K % 8 == 0, "rows of 16 bytes"
   tiles = ceildiv(i32(M), 128)
-  require tiles < 1000, "few tiles"
   launch min(sms, tiles) * 2
   cluster 2
   map A_map = A box [128, 64] swizzle 128
@@ -176,14 +175,10 @@ TEST_F(LaunchTest, ReportsTensorsOfTheHost) {
   EXPECT_REPORTS(findings(), Rule::argument_device, "the data pointer of A is not memory that the device can reach");
 }
 
-TEST_F(LaunchTest, ReportsConditionsOverDimsAndLets) {
+TEST_F(LaunchTest, ReportsConditionsThatDoNotHold) {
   args.tensors["A"] = tensor(0, DType::bf16, {256, 60});
   args.tensors["C"] = tensor(1 << 15, DType::f32, {256, 60});
   EXPECT_REPORTS(findings(), Rule::require_failed, "rows of 16 bytes");
-  args.tensors["A"] = tensor(0, DType::bf16, {200000, 64});
-  args.tensors["C"] = tensor(std::size_t{1} << 15, DType::f32, {200000, 64});
-  args.tensors["C"].view.data = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
-  EXPECT_REPORTS(findings(), Rule::require_failed, "require tiles < 1000 does not hold: few tiles (tiles = 1563)");
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -194,11 +189,11 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 TEST_F(LaunchTest, ReportsLaunchesThatTheDeviceCannotRun) {
   make_kernel(replaced(kProduct, "launch min(sms, tiles) * 2", "launch tiles * 2, 70000"));
-  EXPECT_REPORTS(findings(), Rule::gpu_limit, "launch extent 1 = 70000 is 70000; the device runs at most 65535");
+  EXPECT_REPORTS(findings(), Rule::gpu_limit, "launch extent 1 is 70000; the device runs at most 65535");
   make_kernel(replaced(kProduct, "min(sms, tiles) * 2", "tiles + 1"));
   EXPECT_REPORTS(findings(), Rule::gpu_limit, "is 3, not a multiple of the cluster of 2");
   make_kernel(replaced(kProduct, "min(sms, tiles) * 2", "tiles - 4"));
-  EXPECT_REPORTS(findings(), Rule::grid_extent, "launch extent 0 = tiles - 4 is -2");
+  EXPECT_REPORTS(findings(), Rule::grid_extent, "launch extent 0 is -2");
   make_kernel(replaced(kProduct, "ceildiv(i32(M), 128)", "i32(M) / (i32(K) - 64)"));
   EXPECT_REPORTS(findings(), Rule::call_arithmetic, "the value of tiles: ");
 }
