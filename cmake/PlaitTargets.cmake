@@ -31,6 +31,10 @@ if(PLAIT_PCH)
   add_library(plait_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cpp)
   target_link_libraries(plait_pch PRIVATE plait_options fmt::fmt)
   target_precompile_headers(plait_pch PRIVATE ${plait_common_headers})
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # Else ccache never sees the same precompiled header twice.
+    target_compile_options(plait_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
 endif()
 
 # plait_library(NAME [OWN_PCH] [DEPS lib…]): the static library plait_NAME of every .cpp beside the calling CMakeLists.txt.

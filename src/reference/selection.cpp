@@ -25,8 +25,11 @@ void topk(const ReferenceCall& call) {
     const double* row = tensor(call, "X").data() + i * n;
     std::vector<std::int64_t> order(static_cast<std::size_t>(n));
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::int64_t a, std::int64_t b) { return comes_before(row[a], row[b]); });
+    // Of equals, the smaller index first: a stable sort, whose header clang refuses as it uses what C++17 deprecates.
+    std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+      if (comes_before(row[a], row[b])) return true;
+      return !comes_before(row[b], row[a]) && a < b;
+    });
     for (std::int64_t t = 0; t < top; ++t) {
       auto at = static_cast<std::size_t>(i * top + t);
       tensor(call, "values")[at] = row[order[static_cast<std::size_t>(t)]];
