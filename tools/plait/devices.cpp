@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "command.h"
+#include "device_report.h"
+#include "machine/load.h"
 
 namespace plait::cli {
 namespace {
@@ -36,31 +38,77 @@ std::vector<std::string> vector_features() {
   return found;
 }
 
-Outcome devices() {
+/// The processor that the CPU target compiles for.
+struct ThisMachine {
   std::string model = cpu_info("model name");
-  if (model.empty()) model = "unknown processor";
-  auto threads = static_cast<std::int64_t>(std::max(std::thread::hardware_concurrency(), 1u));
+  std::int64_t threads = std::max(std::thread::hardware_concurrency(), 1u);
   std::vector<std::string> features = vector_features();
-  Report host, interp;
-  host.set("device", "host");
-  host.set("description", model);
-  host.set("threads", threads);
-  host.set("features", features);
-  interp.set("device", "interp");
-  interp.set("description", "interpreter: the serial meaning of a program, every access checked");
+};
+
+constexpr const char* kInterpreter = "interpreter: the serial meaning of a program, every access checked";
+
+std::string summary_line(const machine::Device& device) {
+  const machine::Memory* main = device.memory(machine::MemoryKind::global);
+  std::string memory =
+      main == nullptr ? "" : fmt::format("{:.0f} GB, {:g} GB/s", main->capacity.value / 1e9, main->bandwidth.value);
+  return fmt::format("{:<8} {:<6} {:<10} {:>5}  {:>5g} MHz  {:<18} {}\n", device.name, machine::name_of(device.target),
+                     device.arch, device.compute_units.value, device.clock.value, memory, device.description);
+}
+
+Outcome list_devices() {
   Outcome outcome;
-  outcome.report.set("devices", std::vector<Report>{host, interp});
-  outcome.text = fmt::format("host     {}, {} threads, {}\n", model, threads,
-                             features.empty() ? "no vector extensions" : fmt::format("{}", fmt::join(features, " ")));
-  outcome.text += "interp   interpreter: the serial meaning of a program, every access checked\n";
+  std::vector<Report> reports;
+  outcome.text = fmt::format("{:<8} {:<6} {:<10} {:>5}  {:>9}  {:<18} {}\n", "NAME", "TARGET", "ARCH", "UNITS", "CLOCK",
+                             "MAIN MEMORY", "MODEL");
+  ThisMachine here;
+  for (const std::string& name : machine::device_names()) {
+    auto device = machine::load_device(name);
+    if (!device) {
+      outcome.diagnostics.append(device.diagnostics());
+      continue;
+    }
+    outcome.text += summary_line(*device);
+    Report report = device_summary(*device);
+    if (name == "host") {
+      report.set("processor", here.model);
+      report.set("threads", here.threads);
+      report.set("processor_features", here.features);
+    }
+    reports.push_back(report);
+  }
+  Report interp;
+  interp.set("device", "interp");
+  interp.set("description", kInterpreter);
+  reports.push_back(interp);
+  outcome.report.set("devices", reports);
+  outcome.text += fmt::format("{:<8} {}\n", "interp", kInterpreter);
+  outcome.text += fmt::format(
+      "\nThis machine: {}, {} threads, {}.\n", here.model.empty() ? "unknown processor" : here.model, here.threads,
+      here.features.empty() ? "no vector extensions" : fmt::format("{}", fmt::join(here.features, " ")));
+  outcome.text +=
+      "`plait devices NAME` shows each figure of a model with its source; PATH.json in place of NAME checks a model of "
+      "your own.\n";
+  return outcome;
+}
+
+Outcome show_device(const std::string& name) {
+  auto device = machine::load_device(name);
+  if (!device) return failed(device.diagnostics());
+  Outcome outcome;
+  outcome.text = device_text(*device);
+  outcome.report.set("model", device_report(*device));
   return outcome;
 }
 
 }  // namespace
 
 void add_devices(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "devices", "List the devices that --device takes");
-  sub->callback([&command] { command.action = devices; });
+  CLI::App* sub =
+      add_command(app, command, "devices", "List the devices that --device takes, or show the model of one");
+  auto name = std::make_shared<std::string>();
+  sub->add_option("DEVICE", *name, "a device's name, or the path of a machine model (PATH.json)");
+  sub->callback(
+      [&command, name] { command.action = [name] { return name->empty() ? list_devices() : show_device(*name); }; });
 }
 
 }  // namespace plait::cli
