@@ -1,0 +1,82 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "emit/cuda/cuda.h"
+#include "roles/parse.h"
+
+namespace plait::emit::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string read(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+Result<Module> emit_text(const std::string& text, std::string_view arch, const lang::Bindings& bindings = {}) {
+  Result<roles::Program> program = roles::parse(std::make_shared<SourceFile>("t.roles", text), bindings);
+  if (!program.ok()) return program.diagnostics();
+  return emit(*program, arch);
+}
+
+std::string source_of(const std::string& text, std::string_view arch = "sm_90a") {
+  Result<Module> module = emit_text(text, arch);
+  return module.ok() ? module->source : module.diagnostics().render();
+}
+
+std::string role_file(const std::string& name) { return read(std::string(PLAIT_SOURCE_DIR) + "/tests/roles/" + name + ".roles"); }
+
+const std::string kHead =
+    "roles t(X: in f32[N], Y: out f32[N]) device h200:\n"
+    "  launch 1\n"
+    "  role all warps 4:\n";
+
+TEST(EmitCuda, KernelArgumentsAreThoseUsedInOrder) {
+  Result<Module> module = emit_text(role_file("matmul_coop"), "sm_90a");
+  ASSERT_TRUE(module.ok()) << module.diagnostics().render();
+  std::string names;
+  for (const KernelArg& arg : module->args)
+    names += std::visit(Overload{[](const MapArg& a) { return a.map->name; }, [](const TensorArg& a) { return a.tensor->name; },
+                                 [](const VarArg& a) { return a.var->name; }},
+                        arg) +
+             " ";
+  EXPECT_EQ(names, "A_map B_map C_map tiles_m tiles_n k_blocks tiles ");
+  EXPECT_EQ(module->threads, 384);
+  EXPECT_EQ(module->cluster, 1);
+  EXPECT_EQ(module->entry, "matmul_coop");
+}
+
+TEST(EmitCuda, OnlyUsedHelpersAreThere) {
+  std::string text = source_of(kHead + "    put Y[thread] = X[thread]\n");
+  EXPECT_THAT(text, HasSubstr("Y[thread] = X[thread];"));
+  EXPECT_THAT(text, Not(HasSubstr("mbar")));
+  EXPECT_THAT(text, Not(HasSubstr("wgmma")));
+}
+
+TEST(EmitCuda, NamesOfTheLanguageThatCppReserves) {
+  std::string text = source_of(kHead + "    int = 3\n    put Y[int] = 1.0\n");
+  EXPECT_THAT(text, HasSubstr("const int int_ = 3;"));
+}
+
+TEST(EmitCuda, RefusesWgmmaElsewhereThanOnSm90a) {
+  Result<Module> module = emit_text(role_file("matmul_coop"), "sm_80");
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(module.diagnostics().render(), HasSubstr("wgmma exists on sm_90a alone, and the code is for sm_80"));
+  EXPECT_THAT(module.diagnostics().render(), HasSubstr("a TMA load needs sm_90, and the code is for sm_80"));
+}
+
+TEST(EmitCuda, RefusesWhatItCannotPrint) {
+  Result<Module> module = emit_text(kHead + "    put Y[thread] = f32(i32(X[thread], round=up))\n", "sm_90a");
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(module.diagnostics().render(), HasSubstr("a conversion with round= or saturate= is not printed to CUDA"));
+}
+
+}  // namespace
+}  // namespace plait::emit::cuda
