@@ -1,0 +1,213 @@
+#include "run_roles.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+
+#include "cuda/build.h"
+#include "cuda/launch.h"
+#include "cuda/memory.h"
+#include "cuda/timing.h"
+#include "run_outputs.h"
+#include "run_verify.h"
+#include "runtime/extent.h"
+
+namespace plait::cli {
+namespace {
+
+constexpr double kCacheTimes = 3;  ///< a measurement rotates over tensors that exceed the L2 so many times
+constexpr std::int64_t kMostSets = 64;
+
+/// The tensors of a call in the memory of the device, and the call on them.
+struct DeviceCall {
+  std::vector<cuda::DeviceMemory> tensors;
+  std::unique_ptr<cuda::Launch> launch;
+};
+
+/// Copies the tensors of a call to the device and prepares it there.
+Result<DeviceCall> place(const cuda::Kernel& kernel, const cuda::Context& context, const ir::BoundArgs& args) {
+  DeviceCall call;
+  runtime::Args on_device;
+  std::size_t next_tensor = 0, next_scalar = 0;
+  for (const ir::Param& param : kernel.program().params) {
+    if (param.kind == ir::ParamKind::scalar) {
+      on_device.scalars[param.scalar->name] = args.scalars[next_scalar++];
+      continue;
+    }
+    ir::TensorView view = args.tensors[next_tensor++];
+    std::int64_t bytes = runtime::span_bytes(view).value();
+    auto memory = cuda::DeviceMemory::allocate(context, bytes);
+    if (!memory) return memory.diagnostics();
+    Diagnostics copied = memory->upload(view.data);
+    if (copied.has_errors()) return copied;
+    view.data = memory->data();
+    on_device.tensors[param.buffer->name] = {std::move(view), bytes, std::string(cuda::device_name)};
+    call.tensors.push_back(std::move(*memory));
+  }
+  auto launch = cuda::prepare(kernel, context, on_device);
+  if (!launch) return launch.diagnostics();
+  call.launch = std::move(*launch);
+  return call;
+}
+
+/// Runs a call of host tensors: there, launched once, and back what was written.
+Diagnostics run_once(const cuda::Kernel& kernel, const cuda::Context& context, const ir::BoundArgs& args) {
+  auto call = place(kernel, context, args);
+  if (!call) return call.diagnostics();
+  Diagnostics found = call->launch->run(nullptr);
+  if (!found.has_errors()) found = cuda::synchronize(*context.driver);
+  std::size_t next = 0;
+  for (const ir::Param& param : kernel.program().params) {
+    if (param.kind == ir::ParamKind::scalar) continue;
+    std::size_t i = next++;
+    if (param.kind != ir::ParamKind::in && !found.has_errors()) found = call->tensors[i].download(args.tensors[i].data);
+  }
+  return found;
+}
+
+std::int64_t total_bytes(const DeviceCall& call) {
+  std::int64_t bytes = 0;
+  for (const cuda::DeviceMemory& tensor : call.tensors) bytes += tensor.bytes();
+  return bytes;
+}
+
+std::optional<double> count_flops(const Session& session, const RunData& data, const Before& before) {
+  const reference::Reference* reference = matching_reference(session);
+  if (reference == nullptr || !reference->flops) return std::nullopt;
+  std::map<std::string, std::vector<double>> none;
+  return reference->flops(reference_call(session, data, before, none, false));
+}
+
+Diagnostics bench(const cuda::Kernel& kernel, const cuda::Context& context, const Session& session, const RunData& data,
+                  const Before& before, Outcome& outcome) {
+  std::vector<DeviceCall> sets;
+  std::int64_t wanted = 1;
+  for (std::int64_t i = 0; i < wanted; ++i) {
+    auto call = place(kernel, context, data.bound);
+    if (!call) return call.diagnostics();
+    sets.push_back(std::move(*call));
+    double bytes = std::max(static_cast<double>(total_bytes(sets.front())), 1.0);
+    double needed = std::ceil(kCacheTimes * static_cast<double>(context.device.l2_bytes) / bytes) + 1;
+    wanted = std::clamp(static_cast<std::int64_t>(needed), std::int64_t{1}, kMostSets);
+  }
+  std::vector<const cuda::Launch*> rotation;
+  for (const DeviceCall& set : sets) rotation.push_back(set.launch.get());
+  auto timing = cuda::measure(context, rotation);
+  if (!timing) return timing.diagnostics();
+  auto rate = [&](double amount) { return timing->median_ms > 0 ? amount / timing->median_ms * 1e-6 : 0; };
+  auto flops = count_flops(session, data, before);
+  double gbs = rate(static_cast<double>(total_bytes(sets.front())));
+  outcome.report.set("median_ms", timing->median_ms);
+  outcome.report.set("repetitions", static_cast<std::int64_t>(timing->windows) * timing->launches);
+  outcome.report.set("gflops", flops ? std::optional(rate(*flops)) : std::nullopt);
+  outcome.report.set("gbs", gbs);
+  outcome.report.set("launch_us", timing->cpu_us);
+  outcome.text += fmt::format("bench    {:.4f} ms median of {} windows of {} launches over {} sets of tensors",
+                              timing->median_ms, timing->windows, timing->launches, sets.size());
+  if (flops) outcome.text += fmt::format(", {:.1f} TFLOP/s", rate(*flops) * 1e-3);
+  outcome.text += fmt::format(", {:.1f} GB/s; a launch takes the processor {:.2f} us\n", gbs, timing->cpu_us);
+  return {};
+}
+
+void describe_code(const cuda::Built& built, Outcome& outcome) {
+  const cuda::Code& code = built.kernel->code();
+  const emit::cuda::Module& module = built.kernel->module();
+  outcome.text +=
+      fmt::format("code     {}: {} threads, {} registers, {} bytes of shared memory, {} bytes spilled\n", module.arch,
+                  module.threads, code.report.registers, module.smem_bytes, code.report.spill_store_bytes);
+  std::string steps;
+  for (const cuda::Step& step : built.steps) steps += fmt::format(" {} {:.1f} ms", step.name, step.ms);
+  outcome.text += fmt::format("compile {}\n", steps);
+  outcome.report.set("registers", static_cast<std::int64_t>(code.report.registers));
+  outcome.report.set("spill_bytes", static_cast<std::int64_t>(code.report.spill_store_bytes));
+}
+
+Result<cuda::Context> device_context() {
+  auto driver = cuda::driver();
+  if (!driver) return driver.diagnostics();
+  return cuda::current_context(**driver);
+}
+
+/// Runs, verifies and measures; the outputs that are ready to be put in their places.
+Result<std::vector<runtime::StagedFile>> run_on_device(const cuda::Kernel& kernel, const Session& session,
+                                                       const RunRequest& request, Outcome& outcome) {
+  auto prepared = prepare_run(session.kernel, request);
+  if (!prepared) return prepared.diagnostics();
+  RunData& data = *prepared;
+  describe(session, request, data, outcome);
+  auto context = device_context();
+  if (!context) return context.diagnostics();
+  outcome.text += fmt::format("device   {}, {} multiprocessors\n", context->device.name, context->device.sms);
+  Runner runner = [&](const ir::BoundArgs& args) { return run_once(kernel, *context, args); };
+  Before before = remember(data);
+  Diagnostics failure = runner(data.bound);
+  if (failure.has_errors()) return failure;
+  if (request.verify) {
+    Verification v = verify_run(session, request, data, before, runner);
+    outcome.text += v.text;
+    outcome.report.set("comparisons", v.comparisons);
+    outcome.report.set("max_abs_err", v.max_abs_err);
+    outcome.report.set("max_rel_err", v.max_rel_err);
+    if (v.diagnostics.has_errors()) return v.diagnostics;
+  }
+  auto files = stage_outputs(request, data);
+  if (!files) return files.diagnostics();
+  if (request.bench) failure = bench(kernel, *context, session, data, before, outcome);
+  if (failure.has_errors()) return failure;
+  return files;
+}
+
+Result<cuda::Built> build_file(const std::string& path, const lang::Bindings& bindings, const RolesFlags& flags,
+                               bool source_only) {
+  auto text = runtime::read_source(path);
+  if (!text) return text.diagnostics();
+  cuda::BuildOptions options;
+  options.architecture = flags.architecture;
+  options.source_only = source_only;
+  options.compile.allow_serialized = flags.allow_serialized;
+  return cuda::build(*text, bindings, options);
+}
+
+}  // namespace
+
+void add_roles_flags(CLI::App& app, RolesFlags& flags) {
+  app.add_option("--arch", flags.architecture,
+                 "role programs: architecture, e.g. sm_90a (default: that of the program's device)");
+  app.add_flag("--allow-serialized", flags.allow_serialized,
+               "role programs: run wgmma instructions that the assembler serializes");
+}
+
+Outcome run_roles(RunRequest request, const RolesFlags& flags) {
+  if (request.device == "interp") throw UsageError{"--device interp: role programs run on the GPU"};
+  request.device = cuda::device_name;
+  Outcome outcome;
+  set_defaults(outcome.report, request);
+  auto built = build_file(request.path, request.bindings, flags, false);
+  if (!built) {
+    outcome.diagnostics = built.diagnostics();
+    return outcome;
+  }
+  outcome.diagnostics = built->kernel->code().warnings;
+  const std::string& name = built->kernel->program().name;
+  outcome.report.set("kernel", name);
+  Session session{{}, flags.reference.empty() ? name : flags.reference, request.bindings, built->kernel->signature()};
+  describe_code(*built, outcome);
+  auto files = run_on_device(*built->kernel, session, request, outcome);
+  if (!files) outcome.diagnostics.append(files.diagnostics());
+  if (files && !outcome.diagnostics.has_errors()) commit_outputs(*files, outcome);
+  return outcome;
+}
+
+Result<Made> compile_roles(const std::string& path, const lang::Bindings& bindings, const std::string& emit,
+                           const RolesFlags& flags) {
+  auto built = build_file(path, bindings, flags, emit == "source");
+  if (!built) return built.diagnostics();
+  const cuda::Kernel& kernel = *built->kernel;
+  const cuda::Code& code = kernel.code();
+  const std::string& content = emit == "source" ? kernel.module().source : emit == "ptx" ? code.ptx : code.cubin;
+  return Made{kernel.program().name, content, code.warnings};
+}
+
+}  // namespace plait::cli
