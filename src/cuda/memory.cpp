@@ -21,10 +21,12 @@ Diagnostics out_of_memory(const Context& context, std::int64_t bytes) {
 Result<DeviceMemory> DeviceMemory::allocate(const Context& context, std::int64_t bytes) {
   DeviceMemory memory;
   if (bytes == 0) return memory;
-  Status status = context.driver->allocate(&memory.address_, static_cast<std::size_t>(bytes));
+  DevicePtr address = 0;
+  Status status = context.driver->allocate(&address, static_cast<std::size_t>(bytes));
   if (status == Status::out_of_memory) return out_of_memory(context, bytes);
   if (status != Status::ok) return check(*context.driver, status, "reserving memory of the device");
   memory.driver_ = context.driver;
+  memory.address_ = address;
   memory.bytes_ = bytes;
   return memory;
 }

@@ -131,16 +131,14 @@ Result<cuda::Context> device_context() {
 }
 
 /// Runs, verifies and measures; the outputs that are ready to be put in their places.
-Result<std::vector<runtime::StagedFile>> run_on_device(const cuda::Kernel& kernel, const Session& session,
-                                                       const RunRequest& request, Outcome& outcome) {
+Result<std::vector<runtime::StagedFile>> run_on_device(const cuda::Kernel& kernel, const cuda::Context& context,
+                                                       const Session& session, const RunRequest& request,
+                                                       Outcome& outcome) {
   auto prepared = prepare_run(session.kernel, request);
   if (!prepared) return prepared.diagnostics();
   RunData& data = *prepared;
   describe(session, request, data, outcome);
-  auto context = device_context();
-  if (!context) return context.diagnostics();
-  outcome.text += fmt::format("device   {}, {} multiprocessors\n", context->device.name, context->device.sms);
-  Runner runner = [&](const ir::BoundArgs& args) { return run_once(kernel, *context, args); };
+  Runner runner = [&](const ir::BoundArgs& args) { return run_once(kernel, context, args); };
   Before before = remember(data);
   Diagnostics failure = runner(data.bound);
   if (failure.has_errors()) return failure;
@@ -154,9 +152,14 @@ Result<std::vector<runtime::StagedFile>> run_on_device(const cuda::Kernel& kerne
   }
   auto files = stage_outputs(request, data);
   if (!files) return files.diagnostics();
-  if (request.bench) failure = bench(kernel, *context, session, data, before, outcome);
+  if (request.bench) failure = bench(kernel, context, session, data, before, outcome);
   if (failure.has_errors()) return failure;
   return files;
+}
+
+/// With the features of that architecture alone, which role programs may use.
+std::string architecture_of(const cuda::DeviceInfo& device) {
+  return fmt::format("sm_{}{}{}", device.major, device.minor, device.major >= 9 ? "a" : "");
 }
 
 Result<cuda::Built> build_file(const std::string& path, const lang::Bindings& bindings, const RolesFlags& flags,
@@ -174,29 +177,38 @@ Result<cuda::Built> build_file(const std::string& path, const lang::Bindings& bi
 
 void add_roles_flags(CLI::App& app, RolesFlags& flags) {
   app.add_option("--arch", flags.architecture,
-                 "role programs: architecture, e.g. sm_90a (default: that of the program's device)");
+                 "role programs: architecture, e.g. sm_90a (default: compile: that of the program's device; run: that "
+                 "of the device here)");
   app.add_flag("--allow-serialized", flags.allow_serialized,
                "role programs: run wgmma instructions that the assembler serializes");
 }
 
-Outcome run_roles(RunRequest request, const RolesFlags& flags) {
+Outcome run_roles(RunRequest request, RolesFlags flags) {
   if (request.device == "interp") throw UsageError{"--device interp: role programs run on the GPU"};
   request.device = cuda::device_name;
   Outcome outcome;
   set_defaults(outcome.report, request);
-  auto built = build_file(request.path, request.bindings, flags, false);
-  if (!built) {
-    outcome.diagnostics = built.diagnostics();
+  auto fail = [&](const Diagnostics& found) {
+    outcome.diagnostics.append(found);
     return outcome;
-  }
+  };
+  // What is wrong with the program comes before what is missing on the machine.
+  auto source = build_file(request.path, request.bindings, flags, true);
+  if (!source) return fail(source.diagnostics());
+  auto context = device_context();
+  if (!context) return fail(context.diagnostics());
+  outcome.text += fmt::format("device   {}, {} multiprocessors\n", context->device.name, context->device.sms);
+  if (flags.architecture.empty()) flags.architecture = architecture_of(context->device);
+  auto built = build_file(request.path, request.bindings, flags, false);
+  if (!built) return fail(built.diagnostics());
   outcome.diagnostics = built->kernel->code().warnings;
   const std::string& name = built->kernel->program().name;
   outcome.report.set("kernel", name);
   Session session{{}, flags.reference.empty() ? name : flags.reference, request.bindings, built->kernel->signature()};
   describe_code(*built, outcome);
-  auto files = run_on_device(*built->kernel, session, request, outcome);
-  if (!files) outcome.diagnostics.append(files.diagnostics());
-  if (files && !outcome.diagnostics.has_errors()) commit_outputs(*files, outcome);
+  auto files = run_on_device(*built->kernel, *context, session, request, outcome);
+  if (!files) return fail(files.diagnostics());
+  commit_outputs(*files, outcome);
   return outcome;
 }
 

@@ -6,14 +6,14 @@ namespace plait::cli {
 
 /// What only role programs take.
 struct RolesFlags {
-  std::string architecture;  ///< empty: that of the program's device
+  std::string architecture;  ///< empty: compile: that of the program's device; run: that of the device here
   std::string reference;     ///< kernel whose reference says what is right; empty: the program's own name
   bool allow_serialized = false;
 };
 void add_roles_flags(CLI::App& app, RolesFlags& flags);
 
 /// `plait run FILE.roles`: on the GPU of this machine.
-Outcome run_roles(RunRequest request, const RolesFlags& flags);
+Outcome run_roles(RunRequest request, RolesFlags flags);
 
 /// What `plait compile` makes of a kernel or a role program.
 struct Made {

@@ -71,7 +71,8 @@ Status function_attribute(int* value, FunctionAttribute, FunctionHandle) {
   return answer("function_attribute");
 }
 Status set_function_attribute(FunctionHandle, FunctionAttribute, int) { return answer("set_function_attribute"); }
-Status launch(const LaunchConfig* config, FunctionHandle, void** arguments, void**) {
+Status launch(const LaunchConfig* config, FunctionHandle function, void** arguments, void**) {
+  if (fake().is_capturing) fake().captured.push_back(function);
   FakeDriver::Launched launched{*config, 1, {}};
   if (config->attribute_count > 0) launched.cluster = config->attributes[0].value.cluster.x;
   launched.arguments.assign(arguments, arguments + fake().argument_count);
@@ -90,6 +91,49 @@ Status pointer_attribute(void*, PointerAttribute, DevicePtr address) {
   ++fake().calls["pointer_attribute"];
   return fake().unreachable.count(address) > 0 ? Status::invalid_value : Status::ok;
 }
+
+Status allocate(DevicePtr* address, std::size_t) {
+  *address = 0x4000;
+  return answer("allocate");
+}
+Status free_(DevicePtr) { return answer("free"); }
+Status free_memory(std::size_t* left, std::size_t* all) {
+  *left = std::size_t{2} << 30;
+  *all = std::size_t{4} << 30;
+  return answer("free_memory");
+}
+Status to_device(DevicePtr, const void* from, std::size_t bytes) {
+  const char* begin = static_cast<const char*>(from);
+  fake().memory.assign(begin, begin + bytes);
+  return answer("to_device");
+}
+Status to_host(void* to, DevicePtr, std::size_t bytes) {
+  std::memcpy(to, fake().memory.data(), bytes);
+  return answer("to_host");
+}
+Status create_stream(StreamHandle* stream, unsigned) { return make("create_stream", stream); }
+Status destroy_stream(StreamHandle) { return answer("destroy_stream"); }
+Status synchronize_stream(StreamHandle) { return answer("synchronize_stream"); }
+Status create_event(EventHandle* event, unsigned) { return make("create_event", event); }
+Status destroy_event(EventHandle) { return answer("destroy_event"); }
+Status record_event(EventHandle, StreamHandle) { return answer("record_event"); }
+Status synchronize_event(EventHandle) { return answer("synchronize_event"); }
+Status elapsed(float* ms, EventHandle, EventHandle) {
+  *ms = fake().elapsed_ms;
+  return answer("elapsed");
+}
+Status begin_capture(StreamHandle, CaptureMode) {
+  fake().is_capturing = true;
+  return answer("begin_capture");
+}
+Status end_capture(StreamHandle, GraphHandle* graph) {
+  fake().is_capturing = false;
+  return make("end_capture", graph);
+}
+Status instantiate(GraphExecHandle* exec, GraphHandle, unsigned long long) { return make("instantiate", exec); }
+Status launch_graph(GraphExecHandle, StreamHandle) { return answer("launch_graph"); }
+Status destroy_graph_exec(GraphExecHandle) { return answer("destroy_graph_exec"); }
+Status destroy_graph(GraphHandle) { return answer("destroy_graph"); }
 
 }  // namespace
 
@@ -131,6 +175,25 @@ Driver FakeDriver::reset() {
   table.launch = launch;
   table.encode_map = encode_map;
   table.pointer_attribute = pointer_attribute;
+  table.allocate = allocate;
+  table.free_memory = free_memory;
+  table.to_device = to_device;
+  table.to_host = to_host;
+  table.create_stream = create_stream;
+  table.destroy_stream = destroy_stream;
+  table.synchronize_stream = synchronize_stream;
+  table.create_event = create_event;
+  table.destroy_event = destroy_event;
+  table.record_event = record_event;
+  table.synchronize_event = synchronize_event;
+  table.elapsed = elapsed;
+  table.begin_capture = begin_capture;
+  table.end_capture = end_capture;
+  table.instantiate = instantiate;
+  table.launch_graph = launch_graph;
+  table.destroy_graph_exec = destroy_graph_exec;
+  table.destroy_graph = destroy_graph;
+  table.free = free_;
   return table;
 }
 

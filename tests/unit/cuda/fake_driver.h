@@ -36,6 +36,11 @@ struct FakeDriver {
     MapSwizzle swizzle;
   };
   std::vector<Encoded> encoded;
+
+  float elapsed_ms = 0;  ///< between any two events
+  bool is_capturing = false;
+  std::vector<FunctionHandle> captured;  ///< launched while the stream was captured
+  std::vector<char> memory;              ///< what was copied to the device last
 };
 
 }  // namespace plait::cuda

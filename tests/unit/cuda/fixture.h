@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "cuda/launch.h"
-#include "fake_driver.h"
 #include "roles/parse.h"
+#include "unit/cuda/fake_driver.h"
 
 namespace plait::cuda {
 
