@@ -1,0 +1,134 @@
+#include "roles/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "roles/fields.h"
+#include "roles/verify_parts.h"
+
+namespace plait::roles {
+namespace {
+
+constexpr std::size_t kMaxDeclarations = 1024;
+
+/// A program that C++ made with null parts is a fault of that C++.
+class Whole {
+ public:
+  void body(const Body& body) const {
+    for (const StmtRef& stmt : body) {
+      need(stmt != nullptr);
+      std::visit([&](const auto& s) { statement(s); }, stmt->node);
+    }
+  }
+  void declarations(const Program& p) const {
+    for (const Smem& smem : p.smem) need(smem != nullptr && literal(smem->buffer));
+    for (const Mbar& mbar : p.mbars) need(mbar != nullptr);
+    for (const Map& map : p.maps) need(map != nullptr && map->tensor != nullptr);
+    for (const ExprRef& extent : p.launch) need(extent != nullptr);
+    for (const Let& let : p.lets) statement(let);
+    for (const ir::Require& require : p.requires_) need(require.cond != nullptr);
+    const Builtins& b = p.builtins;
+    for (const Var& var : {b.block, b.blocks, b.block_x, b.block_y, b.block_z, b.cluster_rank, b.sms, b.replica, b.warp,
+                           b.lane, b.thread})
+      need(var != nullptr);
+  }
+
+ private:
+  static void need(bool there) { PLAIT_ASSERT(there, "a role program with a part that is null"); }
+  static bool literal(const ir::Buffer& buffer) {
+    if (buffer == nullptr) return false;
+    for (const ExprRef& extent : buffer->shape) {
+      if (extent == nullptr || !ir::as_int(extent)) return false;
+    }
+    return true;
+  }
+
+  void statement(const Arrive& s) const { (*this)(s.mbar); }
+  void statement(const TmaLoad& s) const {
+    fields(TmaLoad{s.dst, s.map, s.at, s.mbar, s.multicast == nullptr ? s.mbar.index : s.multicast, s.hint},
+           [&](const auto&... members) { ((*this)(members), ...); });
+  }
+  void statement(const Wgmma& s) const {
+    (*this)(s.acc);
+    std::visit(*this, s.a);
+    (*this)(s.b);
+  }
+  template <typename Node>
+  void statement(const Node& s) const {
+    fields(s, [&](const auto&... members) { ((*this)(members), ...); });
+  }
+
+ public:
+  void operator()(const ExprRef& e) const { need(e != nullptr); }
+  void operator()(const Var& var) const { need(var != nullptr); }
+  void operator()(const Mbar& mbar) const { need(mbar != nullptr); }
+  void operator()(const Map& map) const { need(map != nullptr); }
+  void operator()(const Fragment& f) const {
+    need(f != nullptr && literal(f->buffer) && !f->buffer->shape.empty());
+    if (f->of != nullptr) (*this)(f->of);
+  }
+  void operator()(const SmemRef& ref) const {
+    need(ref.smem != nullptr && literal(ref.smem->buffer));
+    (*this)(ref.index);
+  }
+  void operator()(const MbarRef& ref) const {
+    need(ref.mbar != nullptr);
+    (*this)(ref.index);
+  }
+  void operator()(const FragmentRef& ref) const {
+    (*this)(ref.fragment);
+    (*this)(ref.begin);
+  }
+  void operator()(const TensorRef& ref) const {
+    need(ref.tensor != nullptr);
+    (*this)(ref.index);
+  }
+  void operator()(const MatrixOperand& operand) const { std::visit(*this, operand); }
+  void operator()(const Body& nested) const { body(nested); }
+  void operator()(const ElementStore& store) const { statement(store); }
+  template <typename T>
+  void operator()(const std::vector<T>& list) const {
+    for (const T& item : list) (*this)(item);
+  }
+  template <typename T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void operator()(T) const {}
+};
+
+bool few_declarations(const Check& check) {
+  const Program& p = check.program;
+  std::size_t most = std::max({p.params.size(), p.maps.size(), p.smem.size(), p.mbars.size(), p.roles.size()});
+  if (most <= kMaxDeclarations) return true;
+  check.diags.error(
+      Rule::role_literal, p.loc, fmt::format("the program has {} declarations of one kind", most),
+      fmt::format("there are at most {} parameters, maps, tiles, mbar arrays and roles each", kMaxDeclarations));
+  return false;
+}
+
+}  // namespace
+
+Diagnostics verify(const Program& program, const Limits& limits) {
+  Diagnostics diags;
+  Check check{program, limits, diags};
+  Whole whole;
+  whole.declarations(program);
+  for_each_body(program, [&](const Body& body) { whole.body(body); });
+  if (!few_declarations(check)) return diags;
+  check_names(check);
+  check_declarations(check);
+  if (diags.has_errors()) return diags;
+  // From here on every name is known, every index there, every tile laid out.
+  check_places(check);
+  check_elements(check);
+  if (diags.has_errors()) return diags;
+  // Every fragment has a layout.
+  check_copies(check);
+  check_matrix(check);
+  check_flow(check);
+  check_mbars(check);
+  return diags;
+}
+
+}  // namespace plait::roles
