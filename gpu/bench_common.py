@@ -267,6 +267,11 @@ class Row:
     def set(self, **values):
         self.data.update(values)
 
+    def note(self, text, **values):
+        """A text for the table, values for the file."""
+        self.data["note"] = text
+        self.data.update(values)
+
     def check(self, what, got, want, limit=None):
         """`want` may be a function, which is called unless --no-check was given."""
         if self.session.options.no_check:
@@ -398,7 +403,9 @@ class Session:
         if "ratio" in row:
             parts.append(f"ratio {row['ratio']:.4f} [{row['low']:.4f}, {row['high']:.4f}] hot {row['back_to_back']:.4f}")
         if row.get("bar") is not None:
-            parts.append(f"bar {row['bar']:.2f} {'met' if row.get('met') else 'MISSED'}")
+            parts.append(f"bar {row['bar']:g} {'met' if row.get('met') else 'MISSED'}")
+        if "note" in row:
+            parts.append(row["note"])
         if "errors" in row:
             parts.append(f"error {max(row['errors'].values()):.2g}")
         return "  ".join(parts)

@@ -66,6 +66,18 @@ def find_library():
     raise Error("libplait.so was not found; name it in PLAIT_LIBRARY")
 
 
+def find_program():
+    """The command line: PLAIT_PROGRAM, the bundle's, or the newest build of the source tree."""
+    if "PLAIT_PROGRAM" in os.environ:
+        return os.environ["PLAIT_PROGRAM"]
+    places = [str(HERE.parent / "bin" / "plait")] + sorted(
+        glob.glob(str(HERE.parent / "build" / "*" / "tools" / "plait" / "plait")), key=os.path.getmtime, reverse=True)
+    for place in places:
+        if os.path.exists(place):
+            return place
+    raise Error("the program plait was not found; name it in PLAIT_PROGRAM")
+
+
 def find_nvrtc():
     """Torch may bring NVRTC in a package of its own, which plait does not know of."""
     if "PLAIT_NVRTC" in os.environ:

@@ -5,24 +5,28 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "cuda/architecture.h"
+#include "machine/load.h"
 #include "roles/parse.h"
 
 namespace plait::cuda {
 namespace {
 
-struct DeviceArchitecture {
-  std::string_view device, architecture;
-};
-constexpr DeviceArchitecture kArchitectures[] = {{"h200", "sm_90a"}, {"h100", "sm_90a"}, {"a100", "sm_80"}};
-
-Result<std::string> architecture_of(const roles::Program& program) {
-  for (const DeviceArchitecture& known : kArchitectures) {
-    if (known.device == program.device) return std::string(known.architecture);
-  }
+/// The architecture that the caller names, else that of the program's device.
+Result<std::string> choose_architecture(const roles::Program& program, const std::string& named) {
   Diagnostics found;
+  if (!named.empty()) {
+    if (parse_architecture(named)) return named;
+    found.error(Rule::gpu_architecture, program.loc, fmt::format("there is no architecture '{}'", named),
+                "name one as NVRTC does, e.g. sm_80, sm_89 or sm_90a");
+    return found;
+  }
+  auto device = machine::load_device(program.device);
+  if (!device) return device.diagnostics();
+  if (device->target == machine::Target::cuda) return device->arch;
   found.error(Rule::gpu_architecture, program.loc,
               fmt::format("device '{}' has no NVIDIA architecture", program.device),
-              "name the architecture, e.g. --arch sm_90a, or write the program for h200, h100 or a100");
+              "name the architecture, e.g. --arch sm_90a, or write the program for an NVIDIA device: h200, h100, a100");
   return found;
 }
 
@@ -55,13 +59,9 @@ Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const
   auto program = roles::parse(text, bindings);
   if (!program) return program.diagnostics();
   clock.lap("parse");
-  std::string architecture = options.architecture;
-  if (architecture.empty()) {
-    auto known = architecture_of(*program);
-    if (!known) return known.diagnostics();
-    architecture = *known;
-  }
-  auto module = emit::cuda::emit(*program, architecture);
+  auto architecture = choose_architecture(*program, options.architecture);
+  if (!architecture) return architecture.diagnostics();
+  auto module = emit::cuda::emit(*program, *architecture);
   if (!module) return module.diagnostics();
   if (!options.source.empty()) module->source = options.source;
   clock.lap("emit");

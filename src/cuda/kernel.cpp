@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 
+#include "cuda/architecture.h"
 #include "cuda/errors.h"
 
 namespace plait::cuda {
@@ -13,27 +13,6 @@ namespace {
 /// The largest cluster that every device with clusters can run.
 constexpr int kPortableCluster = 8;
 
-/// "sm_90a" as {90, 'a'}; 0 where the text has another form.
-struct Architecture {
-  int number = 0;
-  char suffix = 0;
-};
-Architecture parse_architecture(std::string_view text) {
-  Architecture found;
-  if (text.substr(0, 3) != "sm_") return found;
-  const char* end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data() + 3, end, found.number);
-  if (error == std::errc() && stop != end) found.suffix = *stop;
-  return found;
-}
-
-/// Code of a plain architecture runs on later ones of its generation too, code with a suffix on that one alone.
-bool runs_on(const Architecture& code, const DeviceInfo& device) {
-  int number = 10 * device.major + device.minor;
-  if (code.number == 0 || code.suffix == 'a') return code.number == number;
-  return code.number / 10 == device.major && code.number <= number;
-}
-
 Diagnostics check_device(const emit::cuda::Module& module, const Code& code, const DeviceInfo& device, const Loc& loc) {
   Diagnostics found;
   if (code.cubin.empty()) {
@@ -41,7 +20,8 @@ Diagnostics check_device(const emit::cuda::Module& module, const Code& code, con
                 "compile without `source_only`");
     return found;
   }
-  if (!runs_on(parse_architecture(module.arch), device)) {
+  auto architecture = parse_architecture(module.arch);
+  if (!architecture || !runs_on(*architecture, device)) {
     found.error(Rule::gpu_architecture, loc,
                 fmt::format("{} is compiled for {}, but device {} ({}) is sm_{}{}", module.entry, module.arch,
                             device.number, device.name, device.major, device.minor));

@@ -1,3 +1,4 @@
+#include "cuda/architecture.h"
 #include "fixture.h"
 
 namespace plait::cuda {
@@ -250,6 +251,28 @@ TEST(ContextTest, ReportsAMachineWithoutDevices) {
   Driver table = FakeDriver::reset();
   FakeDriver::instance().failures["retain_primary"] = Status::no_device;
   EXPECT_REPORTS(current_context(table).diagnostics(), Rule::gpu_device, "there is no NVIDIA device");
+}
+
+TEST(ArchitectureTest, ReadsNames) {
+  ASSERT_TRUE(parse_architecture("sm_90a"));
+  EXPECT_EQ(parse_architecture("sm_90a")->number, 90);
+  EXPECT_TRUE(parse_architecture("sm_90a")->is_specific);
+  EXPECT_FALSE(parse_architecture("sm_80")->is_specific);
+  for (const char* bad : {"", "sm_", "sm_a", "sm_90b", "sm_9 0", "sm_-90", "compute_90", "sm_35", "sm_99999999999"})
+    EXPECT_FALSE(parse_architecture(bad)) << bad;
+}
+
+TEST(ArchitectureTest, PlainCodeRunsOnLaterDevicesOfItsGeneration) {
+  DeviceInfo a100, l40, h200;
+  a100.major = l40.major = 8;
+  l40.minor = 9;
+  h200.major = 9;
+  EXPECT_TRUE(runs_on({80, false}, a100));
+  EXPECT_TRUE(runs_on({80, false}, l40));
+  EXPECT_FALSE(runs_on({89, false}, a100));
+  EXPECT_FALSE(runs_on({80, false}, h200));
+  EXPECT_TRUE(runs_on({90, true}, h200));
+  EXPECT_FALSE(runs_on({80, true}, l40));
 }
 
 TEST(DriverTest, ReportsAMissingLibrary) {
