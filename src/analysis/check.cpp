@@ -24,15 +24,37 @@ class Checker {
   void add(const Access& access, const Domain& domain) {
     // Tile operations clip what lies outside a tensor in global memory.
     if (access.region && access.buffer->scope == Scope::global) return;
-    Solver solver(domain);
+    Solver& solver = solver_for(domain);
     for (std::size_t d = 0; d < access.ranges.size() && d < access.buffer->shape.size(); ++d) {
       if (access.ranges[d].begin) add(access, d, solver);
     }
   }
 
+  /// One solver serves the accesses that follow one another in one domain, until it knows many symbols.
+  Solver& solver_for(const Domain& domain) {
+    constexpr std::size_t max_symbols = 24;
+    if (solver_ && solver_->translator().symbols().size() <= max_symbols && same_domain(domain)) return *solver_;
+    solver_.reset();
+    known_ = domain;
+    return solver_.emplace(known_);
+  }
+
+  /// Lets and variables come and go at the end of their lists, each from one place of the program.
+  bool same_domain(const Domain& domain) const {
+    auto same_end = [](const auto& a, const auto& b, const auto& of) {
+      return a.size() == b.size() && (a.empty() || of(a.back()) == of(b.back()));
+    };
+    return domain.conditions == known_.conditions &&
+           same_end(domain.lets, known_.lets, [](const auto& let) { return let.first; }) &&
+           same_end(domain.vars, known_.vars, [](const DomainVar& v) { return v.var; });
+  }
+
   void add(const Access& access, std::size_t dim, Solver& solver) {
     AccessFact fact{access.stmt, access.load, access.region, dim, Truth::always, false};
-    if (!in_bounds_by_range(access.ranges[dim], access.buffer->shape[dim], solver.ranges())) {
+    const bool inside_by_range = in_bounds_by_range(access.ranges[dim], access.buffer->shape[dim], solver.ranges());
+    if (!inside_by_range && ++questions_ > max_questions) {
+      fact.in_bounds = Truth::unknown;
+    } else if (!inside_by_range) {
       IslSet inside = inside_set(access.ranges[dim], access.buffer->shape[dim], solver);
       fact.in_bounds = solver.decide_set(inside);
       if (fact.in_bounds != Truth::always && access.certain) {
@@ -72,7 +94,13 @@ class Checker {
     old.refuted = old.refuted || fact.refuted;
   }
 
+  /// A program with more accesses than anyone writes leaves the rest of them unknown, rather than taking minutes.
+  static constexpr int max_questions = 10'000;
+
   const AccessWalker* walker_ = nullptr;
+  int questions_ = 0;
+  Domain known_;  ///< of the solver
+  std::optional<Solver> solver_;
   std::vector<AccessFact> facts_;
   std::map<std::tuple<const void*, const void*, const void*, std::size_t>, std::size_t> index_;
 };

@@ -10,6 +10,10 @@ struct Options {
   /// Stops a program that runs longer than this (a runaway `while`); 0 means no limit. A step is an operation of an
   /// expression or a statement, or an element of a tile operation (of a gemm: a multiply-add).
   std::uint64_t max_steps = 0;
+  /// Stops a program that runs longer than this; 0 means no limit.
+  double max_seconds = 0;
+  /// Also finds elements of `out` tensors that no block has written.
+  bool whole_outputs = false;
   /// Receives each line of a `print` statement; null drops them.
   std::function<void(const std::string&)> print;
 };

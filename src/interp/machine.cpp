@@ -1,7 +1,11 @@
 #include "interp/machine.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace plait::interp {
 
@@ -25,10 +29,6 @@ std::int64_t count_elements(const std::vector<std::int64_t>& extents, std::int64
     count *= extent;
   }
   return count;
-}
-
-Value scalar_value(const ir::ScalarValue& scalar) {
-  return ir::is_float(scalar.type) ? float_value(scalar.f) : int_value(scalar.i);
 }
 
 template <typename T>
@@ -82,9 +82,42 @@ Diagnostics Machine::run() {
       reg(program_.grid[axis]).i = rest % args_.grid[axis];
       rest /= args_.grid[axis];
     }
-    if (!run_block()) break;
+    if (!within_limits(-1) || !run_block()) return findings_;
   }
+  if (options_.whole_outputs) check_outputs();
   return findings_;
+}
+
+bool Machine::look_at_limits(std::int32_t site) {
+  constexpr std::uint64_t steps_between_looks = 1 << 16;
+  if (options_.max_steps != 0 && steps_ > options_.max_steps)
+    return fail(site, Rule::step_limit, fmt::format("more than {} steps", options_.max_steps));
+  next_look_ = steps_ + steps_between_looks;
+  if (options_.max_steps != 0) next_look_ = std::min(next_look_, options_.max_steps + 1);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
+  if (options_.max_seconds <= 0 || spent.count() <= options_.max_seconds) return true;
+  return fail(site, Rule::time_limit, fmt::format("the interpreter has run for more than {} s", options_.max_seconds));
+}
+
+bool Machine::check_outputs() {
+  constexpr std::size_t shown = 4;
+  for (std::size_t n = 0; n < storages_.size(); ++n) {
+    const Storage& storage = storages_[n];
+    if (!storage.code->out) continue;
+    const auto buffer = static_cast<std::int32_t>(n);
+    std::vector<std::string> names;
+    std::int64_t missing = 0;
+    const std::int64_t elements = count_elements(storage.extents, std::numeric_limits<std::int64_t>::max() - 1);
+    for (std::int64_t number = 0; number < elements; ++number) {
+      if (storage.tables[0].written(number)) continue;
+      if (++missing <= static_cast<std::int64_t>(shown)) names.push_back(element_name(buffer, number));
+    }
+    if (missing == 0) continue;
+    findings_.error(Rule::output_unwritten, storage.code->decl->loc,
+                    fmt::format("{} elements of {} were not written: {}{}", missing, describe(buffer),
+                                fmt::join(names, ", "), missing > static_cast<std::int64_t>(shown) ? ", …" : ""));
+  }
+  return findings_.empty();
 }
 
 bool Machine::run_block() {
@@ -101,7 +134,7 @@ bool Machine::run_block() {
 bool Machine::prepare(const ir::BoundArgs& args) {
   registers_ = program_.registers;
   for (std::size_t n = 0; n < program_.dims.size(); ++n) reg(program_.dims[n]).i = args.dims[n];
-  for (std::size_t n = 0; n < program_.scalars.size(); ++n) reg(program_.scalars[n]) = scalar_value(args.scalars[n]);
+  for (std::size_t n = 0; n < program_.scalars.size(); ++n) reg(program_.scalars[n]) = from_scalar(args.scalars[n]);
   loops_.resize(program_.loops.size());
   levels_.resize(static_cast<std::size_t>(program_.levels));
   storages_.resize(program_.buffers.size());
@@ -134,14 +167,22 @@ bool Machine::allocate(Storage& storage, std::int64_t& budget) {
   const std::int64_t elements = count_elements(extents, budget);
   if (elements > budget) {
     findings_.error(Rule::memory_limit, decl.loc,
-                    decl.name + " and the buffers before it have more than " + std::to_string(max_on_chip_elements) +
-                        " elements, which is the most the interpreter holds for a block");
+                    fmt::format("{}[{}] and the buffers before it have more than {} elements, which is the most the "
+                                "interpreter holds for a block",
+                                decl.name, fmt::join(extents, ", "), max_on_chip_elements));
     return false;
   }
   budget -= elements;
   set_extents(storage, std::move(extents));
-  storage.values.resize(static_cast<std::size_t>(elements));
-  storage.written.resize(static_cast<std::size_t>(elements));
+  try {
+    storage.values.resize(static_cast<std::size_t>(elements));
+    storage.written.resize(static_cast<std::size_t>(elements));
+  } catch (const std::bad_alloc&) {
+    findings_.error(Rule::out_of_memory, decl.loc,
+                    fmt::format("there is no memory for the {} elements of {}", elements, decl.name),
+                    "make the buffer smaller");
+    return false;
+  }
   return true;
 }
 

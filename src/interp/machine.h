@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "interp/interp.h"
@@ -65,7 +66,8 @@ class Machine {
   const Instr* at(std::int32_t target) const { return program_.code.data() + target; }
 
   void count_steps(std::int64_t steps) { steps_ += static_cast<std::uint64_t>(steps); }
-  bool over_limit() const { return options_.max_steps != 0 && steps_ > options_.max_steps; }
+  /// False after reporting, at `site` (-1: the kernel), that the run has used up its steps or its time.
+  bool within_limits(std::int32_t site) { return steps_ < next_look_ || look_at_limits(site); }
 
   /// A new life for an on-chip buffer: nothing is written.
   void renew(std::int32_t buffer);
@@ -86,6 +88,8 @@ class Machine {
   std::string element_name(std::int32_t buffer, std::int64_t number) const;
 
  private:
+  bool look_at_limits(std::int32_t site);
+  bool check_outputs();
   bool prepare(const ir::BoundArgs& args);
   void bind_parameter(Storage& storage, const ir::TensorView& view);
   bool allocate(Storage& storage, std::int64_t& budget);
@@ -108,6 +112,8 @@ class Machine {
   std::vector<LevelState> levels_;
   std::int64_t block_ = 0, blocks_ = 0;
   std::uint64_t steps_ = 0;
+  std::uint64_t next_look_ = 0;  ///< steps after which the limits are looked at again
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   Diagnostics findings_;
 };
 

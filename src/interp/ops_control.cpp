@@ -61,11 +61,6 @@ bool count_axes(Machine& m, const Instr& in, const LoopCode& loop, LoopState& st
   return true;
 }
 
-bool within_limit(Machine& m, const Instr& in) {
-  if (!m.over_limit()) return true;
-  return m.fail(in.site, Rule::step_limit, fmt::format("more than {} steps", m.options().max_steps));
-}
-
 }  // namespace
 
 const Instr* run_jump(Machine& m, const Instr& in) { return m.at(in.target); }
@@ -74,7 +69,7 @@ const Instr* run_jump_if_zero(Machine& m, const Instr& in) { return m.integer(in
 
 const Instr* run_jump_if_set(Machine& m, const Instr& in) { return m.integer(in.a) != 0 ? m.at(in.target) : &in + 1; }
 
-const Instr* run_repeat(Machine& m, const Instr& in) { return within_limit(m, in) ? m.at(in.target) : nullptr; }
+const Instr* run_repeat(Machine& m, const Instr& in) { return m.within_limits(in.site) ? m.at(in.target) : nullptr; }
 
 const Instr* run_enter_loop(Machine& m, const Instr& in) {
   const LoopCode& loop = m.program().loops[static_cast<std::size_t>(in.a)];
@@ -92,7 +87,7 @@ const Instr* run_next(Machine& m, const Instr& in) {
   LoopState& state = m.loop_state(in.a);
   const std::int64_t stride = loop.kind == ir::LoopKind::persistent ? m.blocks() : 1;
   if (stride >= state.total - state.done) return &in + 1;
-  if (!within_limit(m, in)) return nullptr;
+  if (!m.within_limits(in.site)) return nullptr;
   state.done += stride;
   if (stride == 1) {
     advance_variables(m, loop, state);

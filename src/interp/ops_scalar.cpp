@@ -267,13 +267,7 @@ const Instr* run_cast(Machine& m, const Instr& in) {
 
 const Instr* run_bitcast(Machine& m, const Instr& in) {
   const CastCode& cast = m.program().casts[static_cast<std::size_t>(in.b)];
-  const Value from = m.reg(in.a);
-  const std::uint64_t pattern = ir::is_float(cast.from) ? ir::encode_float(cast.from, from.f) : bits(from.i);
-  if (ir::is_float(cast.to)) {
-    m.reg(in.dst).f = ir::decode_float(cast.to, pattern);
-  } else {
-    m.reg(in.dst).i = ir::int_to_int(cast.to, static_cast<std::int64_t>(pattern));
-  }
+  m.reg(in.dst) = reinterpret(cast.from, cast.to, m.reg(in.a));
   return &in + 1;
 }
 

@@ -6,6 +6,10 @@
 namespace plait::interp {
 
 bool Machine::fail(std::int32_t site, Rule rule, const std::string& message, std::int32_t buffer) {
+  if (site < 0) {
+    findings_.error(rule, kernel_.loc, message);
+    return false;
+  }
   const Site& place = program_.sites[static_cast<std::size_t>(site)];
   const std::string around = variables_around(place.scope);
   Diagnostic& diagnostic =

@@ -13,15 +13,20 @@ using ir::DType;
 
 DType sum_type(DType type) { return ir::is_float(type) && type != DType::f64 ? DType::f32 : type; }
 
+ir::ScalarValue scalar(DType type, Value value) {
+  return ir::is_float(type) ? ir::ScalarValue{type, 0, value.f} : ir::ScalarValue{type, value.i, 0};
+}
+
+Value from_scalar(const ir::ScalarValue& scalar) {
+  return ir::is_float(scalar.type) ? float_value(scalar.f) : int_value(scalar.i);
+}
+
 Value convert(DType from, DType to, ir::Rounding rounding, bool saturate, Value value) {
-  const bool from_u64 = from == DType::u64;
-  if (ir::is_bool(to)) return int_value(ir::is_float(from) ? value.f != 0 : value.i != 0);
-  if (ir::is_float(from)) {
-    if (ir::is_float(to)) return float_value(ir::round_to(to, value.f, rounding, saturate));
-    return int_value(ir::float_to_int(to, value.f, rounding, saturate));
-  }
-  if (ir::is_float(to)) return float_value(ir::int_to_float(to, value.i, from_u64));
-  return int_value(ir::int_to_int(to, value.i, from_u64, saturate));
+  return from_scalar(ir::evaluate_cast(to, scalar(from, value), rounding, saturate));
+}
+
+Value reinterpret(DType from, DType to, Value value) {
+  return from_scalar(ir::evaluate_bitcast(to, scalar(from, value)));
 }
 
 Value convert(DType from, DType to, Value value) {
@@ -49,8 +54,7 @@ Value combine(BinaryOp op, DType type, Value a, Value b) {
 
 Value absolute(DType type, Value a) {
   if (ir::is_float(type)) return float_value(std::fabs(a.f));
-  const bool negative = ir::is_signed_integer(type) && a.i < 0;
-  return negative ? int_value(ir::evaluate_int(ir::UnaryOp::neg, type, a.i)) : a;
+  return int_value(ir::evaluate_abs(type, a.i));
 }
 
 std::string show(DType type, Value value) {

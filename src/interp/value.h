@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/numeric.h"
+#include "ir/tensor.h"
 
 namespace plait::interp {
 
@@ -25,6 +26,9 @@ inline Value float_value(double f) {
   return v;
 }
 
+/// The value of an argument.
+Value from_scalar(const ir::ScalarValue& scalar);
+
 /// The type in which sums of `type` are kept until they are stored: f32 for narrower floats, otherwise the type itself.
 ir::DType sum_type(ir::DType type);
 
@@ -32,6 +36,8 @@ ir::DType sum_type(ir::DType type);
 Value convert(ir::DType from, ir::DType to, ir::Rounding rounding, bool saturate, Value value);
 /// What a cast without `round=` and `saturate=` gives.
 Value convert(ir::DType from, ir::DType to, Value value);
+/// The bits of a value of `from` as a value of `to`, which has as many.
+Value reinterpret(ir::DType from, ir::DType to, Value value);
 /// Whether a value of `from` is stored alike as a value of `to`.
 bool same_value(ir::DType from, ir::DType to);
 

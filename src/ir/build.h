@@ -5,7 +5,8 @@
 namespace plait::ir {
 
 // Factories that check. Each returns null after reporting what is wrong; a null operand gives null without a second
-// report, so that one mistake is told once. Weak literals take the other operand's type; literal operands are folded.
+// report, so that one mistake is told once. Weak literals, and selects between them, take the other operand's type;
+// literal operands are folded.
 
 ExprRef int_literal(std::int64_t value, Loc loc = {});  ///< weak, i64 until asked
 ExprRef float_literal(double value, Loc loc = {});      ///< weak, f32 until asked
@@ -25,7 +26,7 @@ ExprRef make_load(Buffer buffer, std::vector<ExprRef> index, Loc loc, Diagnostic
 /// The value as stored into an element of `type`: exact conversions and float-to-float rounding are implicit; others
 /// need a cast.
 ExprRef convert_for_store(DType type, ExprRef value, Loc loc, Diagnostics& diags);
-/// Gives a weak literal its default type, reporting a float beyond f32; other expressions are returned as they are.
+/// Gives a weak expression its default type, reporting a float beyond f32; other expressions are returned as they are.
 ExprRef settle(const ExprRef& e, const Loc& loc, Diagnostics& diags);
 
 /// Value of an integer or bool literal.

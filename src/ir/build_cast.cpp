@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ir/evaluate.h"
 #include "ir/expr_util.h"
 #include "ir/numeric.h"
 
@@ -54,20 +55,19 @@ bool stores_as(DType to, DType from) { return common_type(to, from) == to || (is
 Rounding default_rounding(DType type) { return is_integer(type) ? Rounding::toward_zero : Rounding::nearest_even; }
 
 ExprRef fold_cast(DType type, const Expr& a, Rounding rounding, bool saturate, const Loc& loc) {
-  if (const auto* real = std::get_if<FloatLit>(&a.node)) {
-    if (is_float(type)) return float_of(type, round_to(type, real->value, rounding, saturate), loc);
-    return typed_int(type, float_to_int(type, real->value, rounding, saturate), loc);
-  }
-  std::int64_t value = std::get<IntLit>(a.node).value;
-  bool from_u64 = a.type == DType::u64;
-  if (is_float(type)) return float_of(type, int_to_float(type, value, from_u64, saturate), loc);
-  return typed_int(type, int_to_int(type, value, from_u64, saturate), loc);
+  ScalarValue value{a.type, 0, 0};
+  if (const auto* real = std::get_if<FloatLit>(&a.node)) value.f = real->value;
+  if (const auto* integer = std::get_if<IntLit>(&a.node)) value.i = integer->value;
+  ScalarValue cast = evaluate_cast(type, value, rounding, saturate);
+  return is_float(type) ? float_of(type, cast.f, loc) : typed_int(type, cast.i, loc);
 }
 
 ExprRef make_cast(DType type, ExprRef a, std::optional<Rounding> rounding, bool saturate, Loc loc, Diagnostics& diags) {
   if (a == nullptr || !check_options(type, a->type, rounding, saturate, loc, diags)) return nullptr;
   Rounding chosen = rounding.value_or(default_rounding(type));
-  if (is_literal(a)) return fold_cast(type, *a, chosen, saturate, loc);
+  if (a->weak || is_literal(a)) {
+    return map_weak(a, [&](const ExprRef& literal) { return fold_cast(type, *literal, chosen, saturate, loc); });
+  }
   if (is_identity(type, a->type, saturate)) return a;
   return make_expr(type, std::move(loc), Cast{std::move(a), chosen, saturate});
 }

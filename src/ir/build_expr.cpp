@@ -149,9 +149,7 @@ DType result_type(BinaryOp op, DType operands) { return is_comparison(op) ? DTyp
 ExprRef fold_call(Intrinsic fn, const std::vector<ExprRef>& args, const Loc& loc) {
   const ExprRef& a = args[0];
   if (!is_float(a->type)) {
-    bool negative = is_signed_integer(a->type) && *as_int(a) < 0;
-    std::int64_t value = negative ? evaluate_int(UnaryOp::neg, a->type, *as_int(a)) : *as_int(a);
-    return make_expr(a->type, loc, IntLit{value}, a->weak);
+    return make_expr(a->type, loc, IntLit{evaluate_abs(a->type, *as_int(a))}, a->weak);
   }
   if (fn == Intrinsic::isnan) return bool_literal(std::isnan(real(a)), loc);
   if (fn == Intrinsic::isinf) return bool_literal(std::isinf(real(a)), loc);
@@ -171,10 +169,15 @@ bool check_arity(Intrinsic fn, std::size_t count, const Loc& loc, Diagnostics& d
 
 ExprRef make_unary(UnaryOp op, ExprRef a, Loc loc, Diagnostics& diags) {
   if (a == nullptr || !check_domain(domain_of(op), unary_op_token(op), a, loc, diags)) return nullptr;
-  DType type = a->type;
-  if (!is_literal(a)) return make_expr(type, std::move(loc), Unary{op, std::move(a)});
-  if (is_float(type)) return float_of(type, -real(a), std::move(loc), a->weak);
-  return make_expr(type, std::move(loc), IntLit{evaluate_int(op, type, *as_int(a))}, a->weak);
+  if (!a->weak && !is_literal(a)) {
+    DType type = a->type;
+    return make_expr(type, std::move(loc), Unary{op, std::move(a)});
+  }
+  return map_weak(a, [&](const ExprRef& literal) {
+    DType type = literal->type;
+    if (is_float(type)) return float_of(type, -real(literal), loc, literal->weak);
+    return make_expr(type, loc, IntLit{evaluate_int(op, type, *as_int(literal))}, literal->weak);
+  });
 }
 
 ExprRef make_binary(BinaryOp op, ExprRef a, ExprRef b, Loc loc, Diagnostics& diags) {
@@ -195,6 +198,7 @@ ExprRef make_binary(BinaryOp op, ExprRef a, ExprRef b, Loc loc, Diagnostics& dia
   } else if (is_literal(left) && is_literal(right)) {
     return fold_binary(op, left, right, loc);
   }
+  if (!settle_all(operands, loc, diags)) return nullptr;
   DType type = result_type(op, left->type);
   return make_expr(type, std::move(loc), Binary{op, std::move(left), std::move(right)});
 }
@@ -205,12 +209,9 @@ ExprRef make_select(ExprRef cond, ExprRef if_true, ExprRef if_false, Loc loc, Di
   std::array operands = {std::move(if_true), std::move(if_false)};
   if (!unify(operands, "select", loc, diags)) return nullptr;
   if (auto chosen = as_int(cond)) return operands[*chosen != 0 ? 0 : 1];
-  for (ExprRef& e : operands) {
-    e = settle(e, loc, diags);
-    if (e == nullptr) return nullptr;
-  }
   DType type = operands[0]->type;
-  return make_expr(type, std::move(loc), Select{std::move(cond), std::move(operands[0]), std::move(operands[1])});
+  bool weak = operands[0]->weak;
+  return make_expr(type, std::move(loc), Select{std::move(cond), std::move(operands[0]), std::move(operands[1])}, weak);
 }
 
 ExprRef make_call(Intrinsic fn, std::vector<ExprRef> args, Loc loc, Diagnostics& diags) {
@@ -222,14 +223,13 @@ ExprRef make_call(Intrinsic fn, std::vector<ExprRef> args, Loc loc, Diagnostics&
   bool all_literal = true;
   for (ExprRef& arg : args) {
     // An integer literal becomes the float that the function wants.
-    if (floats && arg->weak && !is_float(arg->type)) {
-      arg = float_literal(static_cast<double>(*as_int(arg)), arg->loc);
-    }
+    if (floats && arg->weak) arg = weak_float(arg);
     if (!check_domain(floats ? Domain::floating : Domain::number, intrinsic_name(fn), arg, loc, diags)) return nullptr;
     all_literal = all_literal && is_literal(arg);
   }
   if (!unify(args, intrinsic_name(fn), loc, diags)) return nullptr;
   if (all_literal) return fold_call(fn, args, loc);
+  if (!settle_all(args, loc, diags)) return nullptr;
   DType type = call_kind(fn) == CallKind::fpred ? DType::bool_ : args[0]->type;
   return make_expr(type, std::move(loc), Call{fn, std::move(args)});
 }

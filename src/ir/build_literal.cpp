@@ -41,11 +41,7 @@ ExprRef wrong_kind(DType type, const ExprRef& literal, const Loc& loc, Diagnosti
 void unify_weak(std::span<ExprRef> operands) {
   bool any_float = std::any_of(operands.begin(), operands.end(), [](const ExprRef& e) { return is_float(e->type); });
   if (!any_float) return;
-  for (ExprRef& e : operands) {
-    if (const auto* integer = std::get_if<IntLit>(&e->node)) {
-      e = float_literal(static_cast<double>(integer->value), e->loc);
-    }
-  }
+  for (ExprRef& e : operands) e = weak_float(e);
 }
 
 /// The common type of the operands that are not weak; nullopt after a report.
@@ -108,7 +104,28 @@ std::optional<std::int64_t> as_int(const ExprRef& e) {
   return literal->value;
 }
 
-ExprRef adopt(DType type, const ExprRef& literal, const Loc& loc, Diagnostics& diags) {
+ExprRef map_weak(const ExprRef& weak, const std::function<ExprRef(const ExprRef&)>& fn) {
+  const auto* select = std::get_if<Select>(&weak->node);
+  if (select == nullptr) return fn(weak);
+  ExprRef yes = map_weak(select->if_true, fn), no = map_weak(select->if_false, fn);
+  if (yes == nullptr || no == nullptr) return nullptr;
+  DType type = yes->type;
+  bool still_weak = yes->weak;
+  return make_expr(type, weak->loc, Select{select->cond, std::move(yes), std::move(no)}, still_weak);
+}
+
+ExprRef weak_float(const ExprRef& weak) {
+  return map_weak(weak, [](const ExprRef& literal) {
+    const auto* integer = std::get_if<IntLit>(&literal->node);
+    return integer == nullptr ? literal : float_literal(static_cast<double>(integer->value), literal->loc);
+  });
+}
+
+ExprRef adopt(DType type, const ExprRef& weak, const Loc& loc, Diagnostics& diags) {
+  return map_weak(weak, [&](const ExprRef& literal) { return adopt_literal(type, literal, loc, diags); });
+}
+
+ExprRef adopt_literal(DType type, const ExprRef& literal, const Loc& loc, Diagnostics& diags) {
   if (const auto* integer = std::get_if<IntLit>(&literal->node)) {
     std::int64_t value = integer->value;
     if (is_bool(type)) return wrong_kind(type, literal, loc, diags);
@@ -130,6 +147,14 @@ ExprRef widen(DType type, const ExprRef& e, const Loc& loc, Diagnostics& diags) 
   if (e->type == type) return e;
   if (is_literal(e)) return fold_cast(type, *e, default_rounding(type), false, e->loc);
   return make_expr(type, e->loc, Cast{e, default_rounding(type), false});
+}
+
+bool settle_all(std::span<ExprRef> operands, const Loc& loc, Diagnostics& diags) {
+  for (ExprRef& e : operands) {
+    e = settle(e, loc, diags);
+    if (e == nullptr) return false;
+  }
+  return true;
 }
 
 ExprRef settle(const ExprRef& e, const Loc& loc, Diagnostics& diags) {

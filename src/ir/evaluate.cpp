@@ -181,6 +181,28 @@ std::int64_t evaluate_int(UnaryOp op, DType type, std::int64_t a) {
   return 0;
 }
 
+std::int64_t evaluate_abs(DType type, std::int64_t a) {
+  return is_signed_integer(type) && a < 0 ? evaluate_int(UnaryOp::neg, type, a) : a;
+}
+
+ScalarValue evaluate_cast(DType to, const ScalarValue& value, Rounding rounding, bool saturate) {
+  const bool from_float = is_float(value.type), from_u64 = value.type == DType::u64;
+  if (is_bool(to)) return {to, from_float ? value.f != 0 : value.i != 0, 0};
+  if (is_float(to)) {
+    return {to, 0,
+            from_float ? round_to(to, value.f, rounding, saturate) : int_to_float(to, value.i, from_u64, saturate)};
+  }
+  return {to, from_float ? float_to_int(to, value.f, rounding, saturate) : int_to_int(to, value.i, from_u64, saturate),
+          0};
+}
+
+ScalarValue evaluate_bitcast(DType to, const ScalarValue& value) {
+  const std::uint64_t bits =
+      is_float(value.type) ? encode_float(value.type, value.f) : static_cast<std::uint64_t>(value.i);
+  if (is_float(to)) return {to, 0, decode_float(to, bits)};
+  return {to, int_to_int(to, static_cast<std::int64_t>(bits)), 0};
+}
+
 double evaluate_float(BinaryOp op, DType type, double a, double b) {
   if (type == DType::f64) return finish(type, float_arithmetic(op, a, b));
   return finish(type, float_arithmetic(op, static_cast<float>(a), static_cast<float>(b)));

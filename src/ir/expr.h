@@ -133,7 +133,8 @@ struct Expr {
   DType type;
   Loc loc;
   ExprNode node;
-  /// A literal whose type nobody has asked for yet: it takes the other operand's type. Only on IntLit and FloatLit.
+  /// A literal whose type nobody has asked for yet: it takes the other operand's type. On IntLit, FloatLit, and a
+  /// Select between two such literals.
   bool weak = false;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "ir/build.h"
@@ -15,13 +16,22 @@ const Loc& place_of(const ExprRef& e, const Loc& otherwise);
 /// A literal of float type `type`; `value` is already rounded to it.
 ExprRef float_of(DType type, double value, Loc loc, bool weak = false);
 
-/// The weak literal as a literal of `type`; null after a report where it does not fit or may not become one.
-ExprRef adopt(DType type, const ExprRef& literal, const Loc& loc, Diagnostics& diags);
-/// `e`, a weak literal or of a type that `type` holds, as `type`.
+/// A weak expression with `fn` of each of its literals in its place; null where one is null.
+ExprRef map_weak(const ExprRef& weak, const std::function<ExprRef(const ExprRef&)>& fn);
+/// A weak expression with floats for its integers.
+ExprRef weak_float(const ExprRef& weak);
+/// The literal as one of `type`; null after a report where it does not fit or may not become one.
+ExprRef adopt_literal(DType type, const ExprRef& literal, const Loc& loc, Diagnostics& diags);
+/// The same for a weak expression.
+ExprRef adopt(DType type, const ExprRef& weak, const Loc& loc, Diagnostics& diags);
+/// `e`, weak or of a type that `type` holds, as `type`.
 ExprRef widen(DType type, const ExprRef& e, const Loc& loc, Diagnostics& diags);
 /// Brings operands to their common type; `what` names the operator. Weak literals alone stay weak, of one kind. False
 /// after a report.
 bool unify(std::span<ExprRef> operands, std::string_view what, const Loc& loc, Diagnostics& diags);
+
+/// Gives each weak operand its default type; false after a report.
+bool settle_all(std::span<ExprRef> operands, const Loc& loc, Diagnostics& diags);
 
 /// The literal that a cast of literal `a` gives.
 ExprRef fold_cast(DType type, const Expr& a, Rounding rounding, bool saturate, const Loc& loc);

@@ -20,6 +20,9 @@ struct Require {
   Loc loc;
 };
 
+/// Blocks of a grid, which also bounds each of its extents; a call that asks for more is refused.
+inline constexpr std::int64_t max_blocks = 2'147'483'647;
+
 struct GridAxis {
   Var var;
   ExprRef extent;

@@ -9,25 +9,10 @@
 #include "ir/evaluate.h"
 #include "ir/numeric.h"
 #include "ir/visit.h"
+#include "support/precedence.h"
 
 namespace plait::ir {
 namespace {
-
-/// Levels of the grammar in docs/language.md, weakest first.
-enum Precedence {
-  kOr = 1,
-  kAnd,
-  kNot,
-  kComparison,
-  kBitOr,
-  kBitXor,
-  kBitAnd,
-  kShift,
-  kSum,
-  kProduct,
-  kUnary,
-  kAtom,
-};
 
 struct Text {
   std::string text;
@@ -37,41 +22,10 @@ struct Text {
 /// `{}` of a literal: bare where another operand gives it its type.
 enum class Literal { bare, own };
 
+/// Functions such as min bind like atoms.
 Precedence level_of(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::logical_or:
-      return kOr;
-    case BinaryOp::logical_and:
-      return kAnd;
-    case BinaryOp::eq:
-    case BinaryOp::ne:
-    case BinaryOp::lt:
-    case BinaryOp::le:
-    case BinaryOp::gt:
-    case BinaryOp::ge:
-      return kComparison;
-    case BinaryOp::bit_or:
-      return kBitOr;
-    case BinaryOp::bit_xor:
-      return kBitXor;
-    case BinaryOp::bit_and:
-      return kBitAnd;
-    case BinaryOp::shl:
-    case BinaryOp::shr:
-      return kShift;
-    case BinaryOp::add:
-    case BinaryOp::sub:
-      return kSum;
-    case BinaryOp::mul:
-    case BinaryOp::div:
-    case BinaryOp::mod:
-      return kProduct;
-    case BinaryOp::ceil_div:
-    case BinaryOp::min:
-    case BinaryOp::max:
-      return kAtom;
-  }
-  return kAtom;
+  Precedence level = infix_precedence(binary_op_token(op));
+  return level == kNone ? kAtom : level;
 }
 
 bool is_function(BinaryOp op) { return level_of(op) == kAtom; }
@@ -164,7 +118,7 @@ Text binary_text(const Binary& b) {
     return {fmt::format("{}({}, {})", token, at_least(b.a, 0, form), at_least(b.b, 0, form)), kAtom};
   }
   // Operators group to the left; comparisons do not group at all.
-  int left = level == kComparison ? level + 1 : level;
+  int left = level == kCompare ? level + 1 : level;
   return {fmt::format("{} {} {}", at_least(b.a, left, form), token, at_least(b.b, level + 1, form)), level};
 }
 

@@ -120,6 +120,8 @@ Var BuilderState::let(const std::string& name, const Value& value, const std::so
   if (e == nullptr) return poison();
   // As in the text form, a literal needs no variable.
   if (std::holds_alternative<ir::IntLit>(e->node) || std::holds_alternative<ir::FloatLit>(e->node)) return Var(leaf(e));
+  e = ir::settle(e, at, diags);
+  if (e == nullptr) return poison();
   ir::Var var = std::make_shared<const ir::VarDecl>(ir::VarDecl{local_name(name, at), e->type, ir::VarKind::let, at});
   emit(ir::Let{var, std::move(e)}, at);
   show(var.get(), var->name);

@@ -252,7 +252,23 @@ void BuilderState::branch(Chain& chain, const Value& cond, const std::function<v
     if (chain.branches.empty()) return body();
     e = nullptr;
   }
-  ir::Body statements = block(body);
+  // Each further branch stands in the else of the one before it.
+  constexpr std::size_t kMaxNesting = 600;
+  const std::size_t inside = 1 + chain.branches.size();
+  if (nesting_ + inside > kMaxNesting) {
+    diags.error(Rule::expansion_limit, at, fmt::format("branches nest deeper than {} levels", kMaxNesting));
+    chain.wrong = true;
+    return;
+  }
+  ir::Body statements = block([&] {
+    struct Inside {
+      std::size_t& nesting;
+      std::size_t by;
+      ~Inside() { nesting -= by; }
+    } in_branch{nesting_, inside};
+    nesting_ += inside;
+    body();
+  });
   chain.branches.push_back({std::move(e), std::move(statements), at});
 }
 

@@ -113,6 +113,7 @@ class BuilderState : public std::enable_shared_from_this<BuilderState> {
   void order_dims();
 
   std::vector<Block> blocks_;
+  std::size_t nesting_ = 0;  ///< ifs around, an elif within the if before it
   lang::NameTable names_;
   std::unordered_set<const void*> visible_;
   std::vector<ir::Var> dims_;

@@ -10,8 +10,6 @@ namespace plait::lang {
 namespace {
 
 constexpr std::int64_t kMaxNodes = 1'000'000;
-/// Nested statements, expressions and calls together: what plait's own recursion bears.
-constexpr int kMaxDepth = 600;
 /// As deep as the parser goes, so that a printed kernel can be read.
 constexpr int kMaxExprDepth = 200;
 constexpr std::size_t kMaxErrors = 50;

@@ -28,6 +28,9 @@ std::optional<ir::BinaryOp> binary_op_from_token(std::string_view token);
 /// Names of the functions that every program has.
 std::vector<std::string> builtin_functions();
 
+/// Nested statements, expressions and calls together: what plait's own recursion bears.
+inline constexpr int kMaxDepth = 600;
+
 /// Gives the functions, compile-time parameters and the body of one kernel their meaning. Every member that returns a
 /// pointer returns null after an error was reported (or where a part was null).
 class Elaborator {
@@ -88,7 +91,7 @@ class Elaborator {
   // -----------------------------------------------------------------------------------------------------
   struct Frame {
     const syntax::Function* function;
-    Loc call;
+    std::shared_ptr<const CallSite> call;
   };
   const syntax::Function* find_function(const std::string& name) const;
   void check_functions();
@@ -122,7 +125,7 @@ class Elaborator {
   void alloc(const syntax::Alloc& alloc, const Loc& loc);
   bool alloc_clauses(const syntax::Alloc& source, AllocInput& in);
   bool layout_clause(const syntax::ExprRef& value, ir::LayoutHint& layout);
-  void if_branches(const syntax::If& source, std::size_t first, const Loc& loc);
+  void if_chain(const syntax::If& source, const Loc& loc);
   void while_loop(const syntax::While& loop, const Loc& loc);
   void assertion(const syntax::Assert& source, const Loc& loc);
   void task(const syntax::Task& source, const Loc& loc);
@@ -166,6 +169,11 @@ class Elaborator {
   void emit(ir::StmtNode node, const Loc& loc) { out_->push_back(ir::make_stmt(std::move(node), loc)); }
   void emit(ir::StmtRef stmt) {
     if (stmt != nullptr) out_->push_back(std::move(stmt));
+  }
+  /// A place of the text with the calls through which it is reached.
+  Loc placed(Loc loc) const {
+    if (!frames_.empty()) loc.call = frames_.back().call;
+    return loc;
   }
   /// Defines a name unless it hides another one, which is reported.
   bool define(const std::string& name, Entity entity, const Loc& loc);

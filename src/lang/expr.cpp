@@ -87,7 +87,7 @@ ExprRef Elaborator::eval(const syntax::ExprRef& e) {
   if (e == nullptr) return nullptr;
   Level level(*this, e->loc);
   if (!level.ok() || !spend(1, e->loc)) return nullptr;
-  const Loc& loc = e->loc;
+  const Loc loc = placed(e->loc);
   auto refuse = [&](std::string message) -> ExprRef {
     diags_->error(Rule::not_a_value, loc, std::move(message));
     return nullptr;

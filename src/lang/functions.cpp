@@ -73,14 +73,15 @@ bool Elaborator::call_function(const syntax::Function& fn, const syntax::Call& c
   std::size_t outer_errors = std::exchange(outer_errors_, outer_errors_ + diags_->list().size());
   Diagnostics* outer = std::exchange(diags_, &own);
   Scopes scopes = std::exchange(scopes_, std::move(*parameters));
-  frames_.push_back({&fn, loc});
+  frames_.push_back({&fn, std::make_shared<const CallSite>(CallSite{fn.name, loc})});
   body();
   frames_.pop_back();
   scopes_ = std::move(scopes);
   diags_ = outer;
   outer_errors_ = outer_errors;
   for (Diagnostic found : own.list()) {
-    found.notes.push_back({loc, fmt::format("in the call of `{}` here", fn.name)});
+    // Places of values and statements know the calls that they came through.
+    if (found.loc.call == nullptr) found.notes.push_back({loc, fmt::format("in the call of `{}` here", fn.name)});
     diags_->add(std::move(found));
   }
   return !own.has_errors();
@@ -134,7 +135,7 @@ Entity Elaborator::argument(const syntax::ExprRef& e) {
       }
     }
     if (const auto* index = std::get_if<syntax::Index>(&e->node)) {
-      if (auto spec = indexed(*index, e->loc)) out = Tile{std::move(*spec), names_element(e), {}};
+      if (auto spec = indexed(*index, placed(e->loc))) out = Tile{std::move(*spec), names_element(e), {}};
       return;
     }
     if (ir::ExprRef value = eval(e)) out = Scalar{std::move(value), {}};
@@ -149,9 +150,11 @@ Entity Elaborator::argument(const syntax::ExprRef& e) {
 Entity Elaborator::by_value(Entity entity, const std::string& name, const Loc& loc) {
   const auto* scalar = std::get_if<Scalar>(&entity);
   if (scalar == nullptr || !reads_memory(scalar->expr)) return entity;
+  ir::ExprRef value = ir::settle(scalar->expr, loc, *diags_);
+  if (value == nullptr) return Poison{};
   ir::Var var =
-      std::make_shared<const ir::VarDecl>(ir::VarDecl{names_.fresh(name), scalar->expr->type, ir::VarKind::let, loc});
-  emit(ir::Let{var, scalar->expr}, loc);
+      std::make_shared<const ir::VarDecl>(ir::VarDecl{names_.fresh(name), value->type, ir::VarKind::let, loc});
+  emit(ir::Let{var, std::move(value)}, loc);
   return variable(var);
 }
 

@@ -54,23 +54,23 @@ void Elaborator::stmt(const syntax::Stmt& s) {
   Level level(*this, s.loc);
   if (!level.ok() || !spend(1, s.loc)) return;
   int outer_base = std::exchange(base_, level_);
-  const Loc& loc = s.loc;
+  const Loc loc = placed(s.loc);
   std::visit(
-      Overload{
-          [&](const syntax::Assign& x) { assign(x, loc); }, [&](const syntax::Alloc& x) { alloc(x, loc); },
-          [&](const syntax::For& x) { for_loop(x, loc); }, [&](const syntax::While& x) { while_loop(x, loc); },
-          [&](const syntax::If& x) { if_branches(x, 0, loc); }, [&](const syntax::CallStmt& x) { call_stmt(x, loc); },
-          [&](const syntax::Return&) {
-            diags_->error(Rule::function_form, loc,
-                          frames_.empty() ? "return stands in functions only"
-                                          : fmt::format("`{}` is used as a statement and returns nothing",
-                                                        frames_.back().function->name));
-          },
-          [&](const syntax::Assert& x) { assertion(x, loc); }, [&](const syntax::Break&) { emit(ir::Break{}, loc); },
-          [&](const syntax::Continue&) { emit(ir::Continue{}, loc); }, [](const syntax::Pass&) {},
-          [&](const syntax::Task& x) { task(x, loc); }, [&](const syntax::Grid& x) { grid(x, loc); },
-          [&](const syntax::Require& x) { require(x, loc); }, [&](const syntax::Threads& x) { threads(x, loc); },
-          [&](const syntax::Option& x) { option(x, loc); }},
+      Overload{[&](const syntax::Assign& x) { assign(x, loc); }, [&](const syntax::Alloc& x) { alloc(x, loc); },
+               [&](const syntax::For& x) { for_loop(x, loc); }, [&](const syntax::While& x) { while_loop(x, loc); },
+               [&](const syntax::If& x) { if_chain(x, loc); }, [&](const syntax::CallStmt& x) { call_stmt(x, loc); },
+               [&](const syntax::Return&) {
+                 diags_->error(Rule::function_form, loc,
+                               frames_.empty() ? "return stands in functions only"
+                                               : fmt::format("`{}` is used as a statement and returns nothing",
+                                                             frames_.back().function->name));
+               },
+               [&](const syntax::Assert& x) { assertion(x, loc); },
+               [&](const syntax::Break&) { emit(ir::Break{}, loc); },
+               [&](const syntax::Continue&) { emit(ir::Continue{}, loc); }, [](const syntax::Pass&) {},
+               [&](const syntax::Task& x) { task(x, loc); }, [&](const syntax::Grid& x) { grid(x, loc); },
+               [&](const syntax::Require& x) { require(x, loc); }, [&](const syntax::Threads& x) { threads(x, loc); },
+               [&](const syntax::Option& x) { option(x, loc); }},
       s.node);
   base_ = outer_base;
 }
@@ -103,6 +103,8 @@ void Elaborator::let(const std::string& name, const syntax::ExprRef& value, cons
     define(name, Scalar{e, {}}, loc);
     return;
   }
+  e = ir::settle(e, loc, *diags_);
+  if (e == nullptr) return;
   ir::Var var = make_var(name, e->type, ir::VarKind::let, loc);
   if (define(name, variable(var), loc)) emit(ir::Let{var, std::move(e)}, loc);
 }
@@ -190,22 +192,37 @@ bool Elaborator::layout_clause(const syntax::ExprRef& value, ir::LayoutHint& lay
   return true;
 }
 
-void Elaborator::if_branches(const syntax::If& source, std::size_t first, const Loc& loc) {
-  Level level(*this, loc);
-  if (!level.ok()) return;
-  if (first == source.branches.size()) return block(source.else_body);
-  const syntax::If::Branch& branch = source.branches[first];
-  ir::ExprRef cond = make_condition(eval(branch.cond), "if", branch.cond->loc, *diags_);
-  if (auto known = ir::as_int(cond)) {
-    if (*known != 0) return block(branch.body);
-    return if_branches(source, first + 1, loc);
+/// `elif` is an if in the else of the one before it, and does not count as a block inside of it.
+void Elaborator::if_chain(const syntax::If& source, const Loc& loc) {
+  std::vector<std::pair<ir::If, Loc>> chain;
+  int outer_level = level_, outer_base = base_;
+  std::optional<ir::Body> rest;
+  bool ok = true;
+  for (const syntax::If::Branch& branch : source.branches) {
+    ir::ExprRef cond = make_condition(eval(branch.cond), "if", branch.cond->loc, *diags_);
+    ok = ok && cond != nullptr;
+    auto known = ir::as_int(cond);
+    if (known == 0) continue;
+    if (known) {
+      if (chain.empty()) return block(branch.body);
+      rest = inner(branch.body);
+      break;
+    }
+    Loc at = chain.empty() ? loc : placed(branch.cond->loc);
+    chain.emplace_back(ir::If{std::move(cond), inner(branch.body), {}}, at);
+    base_ = ++level_;
+    if (level_ > kMaxDepth) stop(fmt::format("the program nests deeper than {} levels here", kMaxDepth), at);
+    if (stopped_) break;
   }
-  ir::If node{cond, inner(branch.body), {}};
-  // The place of a nested if is its own `elif`.
-  bool more = first + 1 < source.branches.size();
-  const Loc& next = more ? source.branches[first + 1].cond->loc : loc;
-  node.else_body = inner(next, [&] { if_branches(source, first + 1, next); });
-  if (cond != nullptr) emit(std::move(node), loc);
+  if (!rest && chain.empty()) return block(source.else_body);
+  if (!rest) rest = inner(source.else_body);
+  level_ = outer_level;
+  base_ = outer_base;
+  for (auto it = chain.rbegin(); it != chain.rend(); ++it) {
+    it->first.else_body = std::move(*rest);
+    rest = ir::Body{ir::make_stmt(std::move(it->first), it->second)};
+  }
+  if (ok) emit(rest->front());
 }
 
 void Elaborator::while_loop(const syntax::While& loop, const Loc& loc) {

@@ -30,7 +30,7 @@ std::optional<RegionSpec> Elaborator::operand(const syntax::ExprRef& e, std::str
     return std::nullopt;
   };
   if (!spend(1, e->loc)) return std::nullopt;
-  if (const auto* index = std::get_if<syntax::Index>(&e->node)) return indexed(*index, e->loc);
+  if (const auto* index = std::get_if<syntax::Index>(&e->node)) return indexed(*index, placed(e->loc));
   const auto* name = std::get_if<syntax::Name>(&e->node);
   if (name == nullptr) return refuse(fmt::format("{} works on buffers and tiles", op));
   const Symbol* symbol = scopes_.find(name->id);
@@ -39,13 +39,13 @@ std::optional<RegionSpec> Elaborator::operand(const syntax::ExprRef& e, std::str
     return std::nullopt;
   }
   if (std::holds_alternative<Poison>(symbol->entity)) return std::nullopt;
-  if (const auto* buffer = std::get_if<ir::Buffer>(&symbol->entity)) return RegionSpec{*buffer, {}, e->loc};
+  if (const auto* buffer = std::get_if<ir::Buffer>(&symbol->entity)) return RegionSpec{*buffer, {}, placed(e->loc)};
   const auto* tile = std::get_if<Tile>(&symbol->entity);
   if (tile == nullptr)
     return refuse(fmt::format("{} works on buffers, but `{}` is {}", op, name->id, entity_kind(symbol->entity)));
   if (!spend(tile->cost, e->loc)) return std::nullopt;
   RegionSpec spec = tile->spec;
-  spec.loc = e->loc;
+  spec.loc = placed(e->loc);
   return spec;
 }
 

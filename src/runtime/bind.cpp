@@ -249,9 +249,7 @@ void Binder::check_expected_dims() {
           fmt::format("{} is given as {}, but {} is {}", name, value, origin_[dim->get()], bound->second.i));
     }
   }
-  if (!unknown.empty())
-    diags_.error(Rule::unknown_dim, kernel_.loc,
-                 fmt::format("kernel {} has no dim {}", kernel_.name, fmt::join(unknown, ", ")));
+  if (!unknown.empty()) diags_.error(Rule::unknown_dim, kernel_.loc, unknown_dims_text(kernel_, unknown));
   if (!wrong.empty()) diags_.error(Rule::argument_shape, kernel_.loc, fmt::format("{}", fmt::join(wrong, "; ")));
 }
 
@@ -396,11 +394,20 @@ void Binder::check_grid() {
                    fmt::format("grid {} = {} is {}", axis.var->name, ir::print(*axis.extent), *extent));
       return;
     }
+    if (*extent > ir::max_blocks) {
+      diags_.error(Rule::grid_extent, axis.extent->loc,
+                   fmt::format("grid {} = {} is {}; a grid has at most {} blocks", axis.var->name,
+                               ir::print(*axis.extent), *extent, ir::max_blocks));
+      return;
+    }
     grid_.push_back(*extent);
   }
-  if (!element_count(grid_))
+  std::optional<std::int64_t> blocks = element_count(grid_);
+  if (!blocks || *blocks > ir::max_blocks) {
     diags_.error(Rule::grid_extent, kernel_.loc,
-                 fmt::format("the grid {} has more blocks than 64 bits count", list_text(grid_)));
+                 fmt::format("the grid {} has {} blocks; a grid has at most {}", list_text(grid_),
+                             blocks ? std::to_string(*blocks) : "more than 2^63", ir::max_blocks));
+  }
 }
 
 Result<ir::BoundArgs> Binder::run() {

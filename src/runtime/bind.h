@@ -28,6 +28,9 @@ Result<ir::BoundArgs> bind(const ir::Kernel& kernel, const Args& args);
 Result<std::map<std::string, std::vector<std::int64_t>>> shapes_for(const ir::Kernel& kernel,
                                                                     const std::map<std::string, std::int64_t>& dims);
 
+/// The message on dims that a kernel does not have, with those it has.
+std::string unknown_dims_text(const ir::Kernel& kernel, const std::vector<std::string>& unknown);
+
 struct Layout {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "ir/evaluate.h"
-#include "ir/numeric.h"
 #include "support/result.h"
 
 namespace plait::runtime {
@@ -102,22 +101,13 @@ std::optional<ScalarValue> Evaluator::binary(const ir::Expr& e, const ir::Binary
 std::optional<ScalarValue> Evaluator::cast(const ir::Expr& e, const ir::Cast& c) {
   auto a = eval(*c.a);
   if (!a) return a;
-  bool from_u64 = a->type == DType::u64;
-  if (ir::is_bool(e.type)) return boolean(is_true(*a));
-  if (ir::is_float(e.type)) {
-    if (ir::is_float(a->type)) return ScalarValue{e.type, 0, ir::round_to(e.type, a->f, c.rounding, c.saturate)};
-    return ScalarValue{e.type, 0, ir::int_to_float(e.type, a->i, from_u64)};
-  }
-  if (ir::is_float(a->type)) return ScalarValue{e.type, ir::float_to_int(e.type, a->f, c.rounding, c.saturate), 0};
-  return ScalarValue{e.type, ir::int_to_int(e.type, a->i, from_u64, c.saturate), 0};
+  return ir::evaluate_cast(e.type, *a, c.rounding, c.saturate);
 }
 
 std::optional<ScalarValue> Evaluator::bitcast(const ir::Expr& e, const ir::Bitcast& c) {
   auto a = eval(*c.a);
   if (!a) return a;
-  std::uint64_t bits = ir::is_float(a->type) ? ir::encode_float(a->type, a->f) : static_cast<std::uint64_t>(a->i);
-  if (ir::is_float(e.type)) return ScalarValue{e.type, 0, ir::decode_float(e.type, bits)};
-  return ScalarValue{e.type, ir::int_to_int(e.type, static_cast<std::int64_t>(bits)), 0};
+  return ir::evaluate_bitcast(e.type, *a);
 }
 
 std::optional<ScalarValue> Evaluator::call(const ir::Expr& e, const ir::Call& c) {
@@ -131,9 +121,8 @@ std::optional<ScalarValue> Evaluator::call(const ir::Expr& e, const ir::Call& c)
   args.resize(3);
   if (!ir::is_float(type)) {
     // `abs` is the one function of integers.
-    bool negative = ir::is_signed_integer(type) && args[0].i < 0;
-    if (negative && type == DType::i64 && args[0].i == kLeast) return fail(EvalFailure::overflow);
-    return ScalarValue{e.type, negative ? ir::evaluate_int(UnaryOp::neg, type, args[0].i) : args[0].i, 0};
+    if (type == DType::i64 && args[0].i == kLeast) return fail(EvalFailure::overflow);
+    return ScalarValue{e.type, ir::evaluate_abs(type, args[0].i), 0};
   }
   double result = ir::evaluate_call(c.fn, type, args[0].f, args[1].f, args[2].f);
   return ir::is_bool(e.type) ? boolean(result != 0) : ScalarValue{e.type, 0, result};

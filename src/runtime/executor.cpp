@@ -14,6 +14,8 @@
 #include <mutex>
 #include <new>
 
+#include "runtime/host_tensor.h"
+
 namespace plait::runtime {
 namespace {
 
@@ -129,10 +131,34 @@ const ir::BufferDecl* shared_byte_output(const ir::Kernel& kernel) {
   return nullptr;
 }
 
+namespace {
+
+/// Scratch memory that the machine does not have would end the process rather than the call, so large wishes are
+/// looked at before.
+Diagnostics check_scratch(const cpu::Code& code, std::int64_t threads) {
+  constexpr std::int64_t large = std::int64_t{64} << 20;
+  Diagnostics diags;
+  if (code.scratch_bytes < large) return diags;
+  const double need = static_cast<double>(code.scratch_bytes) * static_cast<double>(threads);
+  const auto have = static_cast<double>(available_memory());
+  if (need <= have) return diags;
+  diags.error(Rule::out_of_memory, code.largest_buffer.loc,
+              fmt::format("the on-chip buffers need {:.2f} GiB for {} threads ({}), the machine has {:.2f} GiB left",
+                          need / 0x1p30, threads, code.largest_buffer.message, have / 0x1p30),
+              "make the buffers smaller, or run on fewer threads");
+  return diags;
+}
+
+}  // namespace
+
 Diagnostics execute(const cpu::Code& code, const ir::BoundArgs& args, const RunOptions& options) {
   std::int64_t blocks = 1;
   for (std::int64_t extent : args.grid) blocks *= extent;
   const std::vector<cpu::Slot> slots = make_slots(args);
+  const std::int64_t most_threads =
+      options.threads > 0 ? options.threads : static_cast<std::int64_t>(tbb::info::default_concurrency());
+  if (Diagnostics short_of = check_scratch(code, std::min(blocks, most_threads)); short_of.has_errors())
+    return short_of;
   FirstTrap first;
   auto run_block = [&](std::int64_t number, void* scratch) {
     if (first.is_moot(number)) return;

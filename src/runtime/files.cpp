@@ -30,14 +30,23 @@ Diagnostics refusal(const std::string& path, std::string message, std::string fi
   return diags;
 }
 
-/// A new file in the folder of `target`, so that it can be moved there; its name goes to `name`.
-int create_beside(const std::string& target, std::string& name) {
-  static std::atomic<unsigned> counter = 0;
-  for (int tries = 0; tries < 100; ++tries) {
-    std::string candidate = fmt::format("{}.{}-{}.part", target, ::getpid(), counter++);
-    int fd = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) name = candidate;
-    if (fd >= 0 || errno != EEXIST) return fd;
+/// Paths that a signal handler removes. Files beyond the last note, and paths that are too long, are not noted.
+struct TemporaryNote {
+  enum State { unused, writing, written };
+  std::atomic<int> state = unused;
+  char path[4096] = {};
+};
+TemporaryNote temporary_notes[32];
+
+int note_temporary(const std::string& path) {
+  if (path.size() >= sizeof(TemporaryNote::path)) return -1;
+  for (std::size_t i = 0; i < std::size(temporary_notes); ++i) {
+    TemporaryNote& note = temporary_notes[i];
+    int expected = TemporaryNote::unused;
+    if (!note.state.compare_exchange_strong(expected, TemporaryNote::writing)) continue;
+    std::memcpy(note.path, path.c_str(), path.size() + 1);
+    note.state = TemporaryNote::written;
+    return static_cast<int>(i);
   }
   return -1;
 }
@@ -153,7 +162,7 @@ Result<StagedFile> StagedFile::stage(const std::string& path, const std::vector<
     return staged;
   }
   if (exists && ::access(staged.target_.c_str(), W_OK) != 0) return failure(path, "write the file", errno);
-  int fd = create_beside(staged.target_, staged.temporary_);
+  int fd = staged.create_beside();
   if (fd < 0) return failure(path, "create the file", errno);
   bool good = !exists || ::fchmod(fd, info.st_mode & 0777) == 0;
   for (std::string_view part : parts) good = good && write_all(fd, part);
@@ -166,6 +175,34 @@ Result<StagedFile> StagedFile::stage(const std::string& path, const std::vector<
   return staged;
 }
 
+void StagedFile::abandon_all() {
+  for (const TemporaryNote& note : temporary_notes) {
+    if (note.state == TemporaryNote::written) ::unlink(note.path);
+  }
+}
+
+/// Opens a new file in the folder of the target, so that it can be moved there.
+int StagedFile::create_beside() {
+  static std::atomic<unsigned> counter = 0;
+  for (int tries = 0; tries < 100; ++tries) {
+    std::string candidate = fmt::format("{}.{}-{}.part", target_, ::getpid(), counter++);
+    note_ = note_temporary(candidate);
+    int fd = ::open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) temporary_ = candidate;
+    if (fd >= 0) return fd;
+    int cause = errno;
+    forget();
+    errno = cause;
+    if (cause != EEXIST) return fd;
+  }
+  return -1;
+}
+
+void StagedFile::forget() {
+  if (note_ >= 0) temporary_notes[note_].state = TemporaryNote::unused;
+  note_ = -1;
+}
+
 StagedFile::StagedFile(StagedFile&& other) noexcept { *this = std::move(other); }
 
 StagedFile& StagedFile::operator=(StagedFile&& other) noexcept {
@@ -173,17 +210,20 @@ StagedFile& StagedFile::operator=(StagedFile&& other) noexcept {
   std::swap(target_, other.target_);
   std::swap(temporary_, other.temporary_);
   std::swap(pending_, other.pending_);
+  std::swap(note_, other.note_);
   return *this;
 }
 
 StagedFile::~StagedFile() {
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  forget();
 }
 
 Diagnostics StagedFile::commit() {
   if (!temporary_.empty()) {
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) return failure(path_, "write the file", errno);
     temporary_.clear();
+    forget();
     return {};
   }
   int fd = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);

@@ -46,12 +46,19 @@ class StagedFile {
   /// Whether commit() only moves what is already written; false for a device or a pipe.
   bool is_regular() const { return !temporary_.empty(); }
 
+  /// Removes what every staged file has written beside its place. For signal handlers of a process that is about to
+  /// end: calls nothing that is not safe there.
+  static void abandon_all();
+
  private:
   StagedFile() = default;
+  int create_beside();
+  void forget();
   std::string path_;       ///< as the user named it
   std::string target_;     ///< with links resolved
   std::string temporary_;  ///< empty for a device
   std::string pending_;    ///< what a device is still to be given
+  int note_ = -1;          ///< number of the note that abandon_all() reads
 };
 
 /// Writes all of `text` to a file descriptor; false with errno set on failure.

@@ -61,11 +61,7 @@ void Layouter::bind() {
     if (param.kind != ir::ParamKind::scalar) report_missing(param.buffer->shape, missing);
   }
   if (!unknown.empty()) {
-    std::vector<std::string> known;
-    for (const ir::Var& dim : kernel_.dims) known.push_back(dim->name);
-    diags_.error(Rule::unknown_dim, kernel_.loc,
-                 fmt::format("kernel {} has no dim {}; it has {}", kernel_.name, fmt::join(unknown, ", "),
-                             fmt::join(known, ", ")));
+    diags_.error(Rule::unknown_dim, kernel_.loc, unknown_dims_text(kernel_, unknown));
   }
   if (!negative.empty())
     diags_.error(Rule::argument_shape, kernel_.loc, fmt::format("a dim is negative: {}", fmt::join(negative, ", ")));
@@ -135,6 +131,13 @@ std::vector<std::int64_t> Layouter::strides(const ir::BufferDecl& buffer, const 
 }
 
 }  // namespace
+
+std::string unknown_dims_text(const ir::Kernel& kernel, const std::vector<std::string>& unknown) {
+  std::vector<std::string> known;
+  for (const ir::Var& dim : kernel.dims) known.push_back(dim->name);
+  return fmt::format("kernel {} has no dim {}; it has {}", kernel.name, fmt::join(unknown, ", "),
+                     known.empty() ? "no dims" : fmt::format("{}", fmt::join(known, ", ")));
+}
 
 Result<std::map<std::string, std::vector<std::int64_t>>> shapes_for(const ir::Kernel& kernel, const Dims& dims) {
   auto layouts = layouts_for(kernel, dims);

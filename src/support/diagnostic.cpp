@@ -73,7 +73,11 @@ const std::vector<Rule>& all_rules() {
 }
 
 Diagnostic& Diagnostics::error(Rule rule, Loc loc, std::string message, std::string fix) {
-  add({rule, std::move(loc), std::move(message), std::move(fix), {}, Severity::error});
+  std::vector<Note> notes;
+  for (const CallSite* call = loc.call.get(); call != nullptr; call = call->loc.call.get()) {
+    notes.push_back({call->loc, fmt::format("in the call of `{}` here", call->function)});
+  }
+  add({rule, std::move(loc), std::move(message), std::move(fix), std::move(notes), Severity::error});
   return list_.back();
 }
 

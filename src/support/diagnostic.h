@@ -46,7 +46,7 @@ struct Diagnostic {
 /// Collects diagnostics in the order they were found; the same rule at the same place is kept once.
 class Diagnostics {
  public:
-  /// Reports an error and returns it, so that notes can be added.
+  /// Reports an error and returns it, so that notes can be added; the calls that `loc` came through are its first ones.
   Diagnostic& error(Rule rule, Loc loc, std::string message, std::string fix = {});
   void add(Diagnostic diagnostic);
   void append(const Diagnostics& other);

@@ -27,6 +27,8 @@ class SourceFile {
 
 using SourceRef = std::shared_ptr<const SourceFile>;
 
+struct CallSite;
+
 /// A place in a source: lines and columns count from 1, columns in bytes; line 0 means "no place known".
 struct Loc {
   SourceRef source;
@@ -34,10 +36,18 @@ struct Loc {
   int column = 0;
   /// Bytes to underline from `column` on; at least 1.
   int length = 1;
+  /// The call through which a place inside a function came into a kernel; null outside of functions.
+  std::shared_ptr<const CallSite> call = nullptr;
 
   bool known() const { return source != nullptr && line > 0; }
   /// `file:line:column`, `file` alone where the line is unknown, or `<unknown>`.
   std::string str() const;
+};
+
+/// A call of a function whose body was put in its place; `loc.call` is the next one out.
+struct CallSite {
+  std::string function;
+  Loc loc;
 };
 
 }  // namespace plait

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "support/precedence.h"
 #include "syntax/format.h"
 #include "syntax/literal.h"
-#include "syntax/operators.h"
 
 namespace plait::syntax {
 namespace {
@@ -44,7 +44,7 @@ std::string spelled(const IntLit& literal) {
 int precedence(const Expr& expr) {
   return std::visit(Overload{
                         [](const Unary& u) -> int { return u.op == "not" ? kNot : kUnary; },
-                        [](const Binary& b) -> int { return binary_precedence(b.op); },
+                        [](const Binary& b) -> int { return infix_precedence(b.op); },
                         [](const FloatLit& f) -> int { return spelled(f).front() == '-' ? kUnary : kAtom; },
                         [](const auto&) -> int { return kAtom; },
                     },
@@ -92,7 +92,7 @@ void ExprPrinter::unary(const Unary& node) {
 /// Equal precedence groups to the left, and comparisons not at all. Few people know how bit operators bind: what they
 /// combine is put in parentheses even where precedence does not ask for it.
 void ExprPrinter::binary(const Binary& node) {
-  int level = binary_precedence(node.op);
+  int level = infix_precedence(node.op);
   bool bits = level >= kBitOr && level <= kShift;
   auto mixes = [&](const Expr& side) { return bits && precedence(side) < kUnary && precedence(side) != level; };
   print(*node.a, mixes(*node.a) ? kAtom : level == kCompare ? level + 1 : level);

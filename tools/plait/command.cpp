@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 
 namespace plait::cli {
 
@@ -21,6 +22,17 @@ CLI::Option* add_assignments(CLI::App& app, const std::string& flag, std::vector
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& into, const std::string& help) {
+  static constexpr double kMost = 1e9;
+  std::function<std::string(const std::string&)> check = [](const std::string& text) {
+    char* end = nullptr;
+    double seconds = std::strtod(text.c_str(), &end);
+    bool good = !text.empty() && *end == '\0' && seconds >= 0 && seconds <= kMost;
+    return good ? std::string() : fmt::format("'{}' is no number of seconds from 0 to {:.0f}", text, kMost);
+  };
+  return app.add_option(flag, into, help)->type_name("SECONDS")->check(check);
 }
 
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& texts, const std::string& flag) {

@@ -49,8 +49,13 @@ CLI::App* add_command(CLI::App& app, Command& command, const std::string& name, 
 /// An option that may be given several times, each time with one NAME=VALUE.
 CLI::Option* add_assignments(CLI::App& app, const std::string& flag, std::vector<std::string>& into,
                              const std::string& help);
+/// An option that takes a time in seconds.
+CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& into, const std::string& help);
 /// Splits NAME=VALUE texts; a text without '=' or a name given twice throws UsageError.
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& texts, const std::string& flag);
+
+/// Delivers the outcome and ends the process at once, whatever its other threads do: for a run that nothing else stops.
+[[noreturn]] void end_now(const Command& command, Outcome outcome);
 
 /// An outcome that only tells what went wrong.
 Outcome failed(Diagnostics diagnostics);

@@ -94,6 +94,22 @@ int run_action(const Command& command) {
   }
 }
 
+/// What an interrupted run has half written goes away with it.
+extern "C" void abandon(int signal) {
+  runtime::StagedFile::abandon_all();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void clean_up_on_signals() {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action{};
+    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action.sa_handler = abandon;
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
 bool asks_for_json(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--json") == 0) return true;
@@ -132,10 +148,17 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+void end_now(const Command& command, Outcome outcome) {
+  runtime::StagedFile::abandon_all();
+  ::_exit(deliver(command, std::move(outcome)));
+}
+
 }  // namespace plait::cli
 
 int main(int argc, char** argv) {
   plait::cli::keep_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
+  plait::cli::clean_up_on_signals();
   return plait::cli::run(argc, argv);
 }

@@ -5,11 +5,18 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <limits>
 #include <set>
 
+#include "analysis/affine.h"
 #include "interp/interp.h"
 #include "interp/reproducer.h"
+#include "roles/parse.h"
 #include "run_bench.h"
+#include "run_outputs.h"
+#include "run_quiet.h"
+#include "run_roles.h"
+#include "run_timeout.h"
 #include "runtime/executor.h"
 #include "runtime/files.h"
 #include "runtime/npy.h"
@@ -23,15 +30,17 @@ struct RunFlags {
   std::vector<std::string> dims, inputs, outputs, dtypes, scalars;
   RunRequest request;
   bool no_checks = false;
+  RolesFlags roles;
 };
 
 std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& texts) {
   std::map<std::string, std::int64_t> dims;
   for (const auto& [name, text] : parse_assignments(texts, "--dim")) {
     const char* end = text.data() + text.size();
-    auto [stop, error] = std::from_chars(text.data(), end, dims[name]);
-    if (error != std::errc() || stop != end)
-      throw UsageError{fmt::format("--dim {}: '{}' is no integer of 64 bits", name, text)};
+    std::int64_t& value = dims[name];
+    auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || value < 0 || value > analysis::max_dim)
+      throw UsageError{fmt::format("--dim {}: '{}' is no integer from 0 to {}", name, text, analysis::max_dim)};
   }
   return dims;
 }
@@ -79,75 +88,48 @@ RunRequest make_request(const RunFlags& flags) {
   return request;
 }
 
-/// The kernel on its device, ready to run as often as is wanted; slow paths that the compiler reports go to `remarks`.
-Result<Runner> make_runner(const ir::Kernel& kernel, const RunRequest& request, std::string& remarks) {
+/// The kernel on its device, ready to run as often as is wanted. The kernel outlives the runner.
+Result<Runner> make_runner(const ir::Kernel& kernel, const RunRequest& request, std::vector<Note>& slow_paths) {
   if (request.device == "interp") {
-    return Runner([&kernel](const ir::BoundArgs& args) {
-      interp::Options options;
-      options.print = [](const std::string& line) { fmt::print("{}\n", line); };
-      return interp::interpret(kernel, args, options);
-    });
-  }
-  if (request.device != "host") {
-    Diagnostics diags;
-    diags.error(Rule::unknown_device, {}, fmt::format("there is no device '{}'", request.device));
-    return diags;
+    interp::Options options;
+    options.print = [](const std::string& line) { fmt::print("{}\n", line); };
+    options.max_seconds = std::max(request.interpreter_seconds, 1e-9);  // 0 would be no limit
+    // A verification looks for itself, and leaves a reproducer.
+    options.whole_outputs = !request.verify;
+    return Runner([&kernel, options](const ir::BoundArgs& args) { return interp::interpret(kernel, args, options); });
   }
   cpu::Options options;
   options.checks = request.checks;
   auto code = cpu::compile(kernel, options);
   if (!code) return code.diagnostics();
-  for (const Note& note : code->slow_paths) remarks += fmt::format("{}: note: {}\n", note.loc.str(), note.message);
-  runtime::RunOptions run_options{request.threads};
-  if (const ir::BufferDecl* packed = runtime::shared_byte_output(kernel)) {
-    run_options.threads = 1;
-    remarks +=
-        fmt::format("{}: note: blocks run on one thread: two of them may write elements of '{}' that share a byte\n",
-                    packed->loc.str(), packed->name);
-  }
+  slow_paths = code->slow_paths;
+  runtime::RunOptions run_options{runtime::shared_byte_output(kernel) != nullptr ? 1 : request.threads};
   return Runner([code = std::move(*code), run_options](const ir::BoundArgs& args) {
     return runtime::execute(code, args, run_options);
   });
 }
 
-/// Writes all outputs beside their places, so that they appear together once everything else has succeeded.
-Result<std::vector<runtime::StagedFile>> stage_outputs(const RunRequest& request, const RunData& data) {
-  std::vector<runtime::StagedFile> files;
-  for (std::size_t i = 0; i < data.params.size(); ++i) {
-    auto wanted = request.outputs.find(data.params[i]->buffer->name);
-    if (wanted == request.outputs.end()) continue;
-    const ir::TensorView& view = data.tensors[i].view();
-    std::string header = runtime::npy_header(view), elements = runtime::npy_data(view);
-    auto staged = runtime::StagedFile::stage(wanted->second, {header, elements});
-    if (!staged) return staged.diagnostics();
-    files.push_back(std::move(*staged));
-  }
-  return files;
-}
+/// The kernel ready for its first run, and for repetitions, in which `print` says nothing.
+struct Runners {
+  Runner first, again;
+};
 
-std::string describe_tensor(const RunRequest& request, const RunData& data, std::size_t i) {
-  const ir::BufferDecl& buffer = *data.params[i]->buffer;
-  std::string origin;
-  if (auto input = request.inputs.find(buffer.name); input != request.inputs.end()) origin = " from " + input->second;
-  if (data.drawn[i]) origin = fmt::format(" drawn with seed {}", request.seed);
-  if (auto output = request.outputs.find(buffer.name); output != request.outputs.end())
-    origin += " to " + output->second;
-  return fmt::format("{} {}[{}]{}", buffer.name, ir::dtype_name(buffer.type),
-                     fmt::join(data.tensors[i].view().shape, ", "), origin);
-}
-
-void describe(const Session& session, const RunRequest& request, const RunData& data, Outcome& outcome) {
-  Report dims;
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < session.kernel.dims.size(); ++i) {
-    dims.set(session.kernel.dims[i]->name, data.bound.dims[i]);
-    parts.push_back(fmt::format("{}={}", session.kernel.dims[i]->name, data.bound.dims[i]));
+Result<Runners> make_runners(const Session& session, const RunRequest& request, const ir::Kernel& quiet,
+                             std::string& remarks) {
+  std::vector<Note> slow_paths, ignored;
+  auto first = make_runner(session.kernel, request, slow_paths);
+  if (!first) return first.diagnostics();
+  bool repeats = request.verify || request.bench;
+  auto again = repeats && has_prints(session.kernel) ? make_runner(quiet, request, ignored) : first;
+  if (!again) return again.diagnostics();
+  for (const Note& note : slow_paths) remarks += fmt::format("{}: note: {}\n", note.loc.str(), note.message);
+  const ir::BufferDecl* packed = runtime::shared_byte_output(session.kernel);
+  if (packed != nullptr && request.device != "interp") {
+    remarks +=
+        fmt::format("{}: note: blocks run on one thread: two of them may write elements of '{}' that share a byte\n",
+                    packed->loc.str(), packed->name);
   }
-  outcome.report.set("dims", dims);
-  outcome.text += fmt::format("kernel   {} on {}\n", session.kernel_name, request.device);
-  if (!parts.empty()) outcome.text += fmt::format("dims     {}\n", fmt::join(parts, " "));
-  for (std::size_t i = 0; i < data.params.size(); ++i)
-    outcome.text += fmt::format("tensor   {}\n", describe_tensor(request, data, i));
+  return Runners{std::move(*first), std::move(*again)};
 }
 
 void bench(const Session& session, RunData& data, const Before& before, const Runner& runner, Outcome& outcome) {
@@ -164,32 +146,33 @@ void bench(const Session& session, RunData& data, const Before& before, const Ru
   outcome.text += "\n";
 }
 
-/// The keys that every report of a run has, null where nothing was measured.
-void set_defaults(Report& report, const RunRequest& request) {
-  report.set("device", request.device);
-  report.set("kernel", request.kernel);
-  report.set("dims", Report());
-  for (const char* key : {"median_ms", "gflops", "gbs", "max_abs_err", "max_rel_err"})
-    report.set(key, std::optional<double>());
+/// FNV-1a.
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
+  return hash;
 }
 
-/// A name in the working folder that no file has yet.
-std::string unused_name(const std::string& stem) {
-  std::string name = stem + ".tile";
-  for (int i = 2; std::filesystem::exists(name); ++i) name = fmt::format("{}-{}.tile", stem, i);
-  return name;
+/// The file for a failure: the same one whenever the same program fails on the same arguments.
+std::string reproducer_path(const ir::Kernel& kernel, interp::FailedRun failure, const std::string& folder) {
+  failure.problem.clear();
+  std::uint64_t hash = hash_of(interp::reproducer_text(kernel, failure, ""));
+  return (std::filesystem::path(folder) / fmt::format("{}-{:016x}.tile", kernel.name, hash)).string();
 }
 
 /// Whether a verification found a fault, rather than that it could not be made.
 bool found_fault(const Diagnostics& diagnostics) {
   const auto& list = diagnostics.list();
-  return std::any_of(list.begin(), list.end(), [](const Diagnostic& d) { return d.rule != Rule::verify_too_large; });
+  return std::any_of(list.begin(), list.end(), [](const Diagnostic& d) {
+    return d.rule != Rule::verify_too_large && d.rule != Rule::time_limit;
+  });
 }
 
 /// Leaves one file that repeats the failure, and names it.
-void leave_reproducer(const Session& session, const RunRequest& request, const RunData& data, Outcome& outcome) {
+Diagnostics leave_reproducer(const Session& session, const RunRequest& request, const RunData& data,
+                             const Diagnostics& found, Outcome& outcome) {
   interp::FailedRun failure;
-  failure.problem = outcome.diagnostics.render();
+  failure.problem = found.render();
   for (std::size_t i = 0; i < session.kernel.dims.size(); ++i) {
     failure.dims[session.kernel.dims[i]->name] = data.bound.dims[i];
   }
@@ -202,48 +185,58 @@ void leave_reproducer(const Session& session, const RunRequest& request, const R
   for (const auto& [name, path] : request.inputs) add("--input", name + "=" + path);
   for (const auto& [name, type] : request.dtypes) add("--dtype", fmt::format("{}={}", name, ir::dtype_name(type)));
   if (!request.checks) failure.options.emplace_back("--no-checks");
-  std::string path = unused_name("plait-reproducer-" + session.kernel_name);
+  std::string path = reproducer_path(session.kernel, failure, request.reproducer_folder);
+  std::error_code ignored;  // writing the file tells what is wrong with the folder
+  std::filesystem::create_directories(request.reproducer_folder, ignored);
   Diagnostics written = interp::write_reproducer(session.kernel, failure, path);
-  outcome.diagnostics.append(written);
-  if (written.has_errors()) return;
+  if (written.has_errors()) return written;
   outcome.remarks += fmt::format("reproducer: {}\n", path);
   outcome.report.set("reproducer", path);
+  return {};
 }
 
-void run_kernel(const Session& session, const RunRequest& request, Outcome& outcome) {
+/// The outcome of a run that has used up its time.
+Outcome too_late(const Session& session, const RunRequest& request, const Outcome& so_far) {
+  Outcome late = so_far;
+  late.text.clear();
+  late.diagnostics.error(Rule::time_limit, session.kernel.loc,
+                         fmt::format("the run of kernel {} on {} has taken more than {} s", session.kernel_name,
+                                     request.device, request.timeout));
+  return late;
+}
+
+/// Runs, verifies and measures; the outputs that are ready to be put in their places.
+Result<std::vector<runtime::StagedFile>> run_kernel(const Session& session, const RunRequest& request,
+                                                    Outcome& outcome) {
   auto prepared = prepare_run(session.kernel, request);
-  if (!prepared) return outcome.diagnostics.append(prepared.diagnostics());
+  if (!prepared) return prepared.diagnostics();
   RunData& data = *prepared;
   describe(session, request, data, outcome);
-  auto runner = make_runner(session.kernel, request, outcome.remarks);
-  if (!runner) return outcome.diagnostics.append(runner.diagnostics());
+  const ir::Kernel quiet = without_prints(session.kernel);
+  auto runners = make_runners(session, request, quiet, outcome.remarks);
+  if (!runners) return runners.diagnostics();
   Before before = remember(data);
-  outcome.diagnostics = (*runner)(data.bound);
-  if (outcome.diagnostics.has_errors()) return;
+  Diagnostics failure = runners->first(data.bound);
+  if (failure.has_errors()) return failure;
   if (request.verify) {
-    Verification v = verify_run(session, request, data, before, *runner);
+    Verification v = verify_run(session, request, data, before, runners->again);
     outcome.text += v.text;
     outcome.report.set("comparisons", v.comparisons);
     outcome.report.set("max_abs_err", v.max_abs_err);
     outcome.report.set("max_rel_err", v.max_rel_err);
-    outcome.diagnostics.append(v.diagnostics);
-    if (found_fault(v.diagnostics)) leave_reproducer(session, request, data, outcome);
-    if (v.diagnostics.has_errors()) return;
+    Diagnostics& found = v.diagnostics;
+    if (found_fault(found)) found.append(leave_reproducer(session, request, data, found, outcome));
+    if (found.has_errors()) return found;
   }
   auto files = stage_outputs(request, data);
-  if (!files) return outcome.diagnostics.append(files.diagnostics());
-  if (request.bench) bench(session, data, before, *runner, outcome);
-  if (outcome.diagnostics.has_errors()) return;
-  // What can still fail comes first, so that a full device leaves the files untouched.
-  std::partition(files->begin(), files->end(), [](const runtime::StagedFile& file) { return !file.is_regular(); });
-  for (runtime::StagedFile& file : *files) {
-    outcome.diagnostics.append(file.commit());
-    if (outcome.diagnostics.has_errors()) return;
-  }
+  if (!files) return files.diagnostics();
+  if (request.bench) bench(session, data, before, runners->again, outcome);
+  return files;
 }
 
-Outcome run(const RunFlags& flags) {
+Outcome run(const RunFlags& flags, const Command& command) {
   RunRequest request = make_request(flags);
+  if (roles::is_role_file(request.path)) return run_roles(std::move(request), flags.roles);
   Outcome outcome;
   set_defaults(outcome.report, request);
   auto session = load_kernel(request.path, request.kernel, request.bindings);
@@ -252,8 +245,34 @@ Outcome run(const RunFlags& flags) {
     return outcome;
   }
   outcome.report.set("kernel", session->kernel_name);
-  run_kernel(*session, request, outcome);
+  Timeout timeout(request.timeout, command, too_late(*session, request, outcome));
+  auto files = run_kernel(*session, request, outcome);
+  timeout.stop();
+  if (!files) outcome.diagnostics.append(files.diagnostics());
+  if (files && !outcome.diagnostics.has_errors()) commit_outputs(*files, outcome);
   return outcome;
+}
+
+/// What CLI11 asks about the text of an option: empty where it is good.
+using TextCheck = std::function<std::string(const std::string&)>;
+
+std::string check_seed(const std::string& text) {
+  std::uint64_t value = 0;
+  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool good = error == std::errc() && stop == text.data() + text.size();
+  return good ? "" : fmt::format("'{}' is no integer from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
+}
+
+std::string check_threads(const std::string& text) {
+  int value = 0;
+  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool good = error == std::errc() && stop == text.data() + text.size() && value >= 1 && value <= 4096;
+  return good ? "" : fmt::format("'{}' is no integer from 1 to 4096", text);
+}
+
+std::string check_device(const std::string& text) {
+  if (text == "host" || text == "interp") return "";
+  return fmt::format("there is no device '{}'; the devices are host and interp", text);
 }
 
 }  // namespace
@@ -262,7 +281,8 @@ void add_run(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "run", "Run a kernel: .npy in, .npy out, verified and timed on request");
   auto flags = std::make_shared<RunFlags>();
   add_program_options(*sub, command, flags->program);
-  sub->add_option("--device", flags->request.device, "device to run on: host (default) or interp; see `plait devices`");
+  sub->add_option("--device", flags->request.device, "device to run on: host (default) or interp; see `plait devices`")
+      ->check(TextCheck(check_device));
   add_assignments(*sub, "--dim", flags->dims, "value of a dim that no input gives, e.g. --dim M=1000");
   add_assignments(
       *sub, "--input", flags->inputs,
@@ -271,18 +291,31 @@ void add_run(CLI::App& app, Command& command) {
   add_assignments(*sub, "--dtype", flags->dtypes,
                   "type of the raw bits in an input file, e.g. --dtype A=bf16 (stored as u2)");
   add_assignments(*sub, "--scalar", flags->scalars, "value of a scalar argument, e.g. --scalar alpha=0.5");
-  sub->add_option("--seed", flags->request.seed, "seed of drawn inputs (default 0)");
+  sub->add_option("--seed", flags->request.seed, "seed of drawn inputs (default 0)")->check(TextCheck(check_seed));
   sub->add_option("--threads", flags->request.threads, "threads to run on (default: all of the machine)")
-      ->check(CLI::Range(1, 4096));
+      ->check(TextCheck(check_threads));
   sub->add_flag("--verify", flags->request.verify,
                 "compare the result with the interpreter and with the kernel's reference");
-  sub->add_option(
-         "--interpreter-seconds", flags->request.interpreter_seconds,
-         "time that --verify may spend on the interpreter (default 20); beyond, it runs a part of the blocks, or none")
-      ->check(CLI::NonNegativeNumber);
-  sub->add_flag("--bench", flags->request.bench, "measure: median time, GFLOP/s, GB/s");
+  add_seconds(
+      *sub, "--interpreter-seconds", flags->request.interpreter_seconds,
+      "time for the interpreter (default 20): --verify runs a part of the blocks, or none, where all would take "
+      "longer; a run on --device interp, and a loop whose length --verify cannot foresee, end with an error");
+  add_seconds(
+      *sub, "--timeout", flags->request.timeout,
+      "time for the whole run, checks and measurements included (default 0: no limit); then it ends with an error "
+      "and writes no output");
+  sub->add_option("--reproducer-dir", flags->request.reproducer_folder,
+                  "folder for the file that repeats a run that --verify found wrong (default plait-reproducers); the "
+                  "same failure writes the same file");
+  sub->add_flag("--bench", flags->request.bench,
+                "measure: median time, GFLOP/s, GB/s; print speaks in the first run only");
   sub->add_flag("--no-checks", flags->no_checks, "leave out the run-time checks of accesses");
-  sub->callback([flags, &command] { command.action = [flags] { return run(*flags); }; });
+  add_roles_flags(*sub, flags->roles);
+  sub->add_option(
+      "--reference", flags->roles.reference,
+      "role programs: kernel whose reference --verify compares with, e.g. matmul_nt (default: the program's "
+      "own name)");
+  sub->callback([flags, &command] { command.action = [flags, &command] { return run(*flags, command); }; });
 }
 
 }  // namespace plait::cli

@@ -19,7 +19,9 @@ struct RunRequest {
   bool verify = false;
   bool bench = false;
   bool checks = true;
-  double interpreter_seconds = 20;  ///< that verification may spend on the interpreter
+  double interpreter_seconds = 20;  ///< that the interpreter may take
+  double timeout = 0;               ///< seconds that everything may take; 0: no limit
+  std::string reproducer_folder = "plait-reproducers";
 };
 
 }  // namespace plait::cli

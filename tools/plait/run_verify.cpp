@@ -35,7 +35,8 @@ class Verifier {
 
   Verification run() {
     check_written();
-    if (request_.device != "interp") compare_with_interpreter();
+    // A role program says nothing to the interpreter.
+    if (request_.device != "interp" && !session_.kernel.body.empty()) compare_with_interpreter();
     compare_with_reference();
     if (result_.comparisons.empty() && result_.diagnostics.empty()) nothing_to_compare();
     return std::move(result_);
@@ -62,6 +63,7 @@ class Verifier {
   const Runner& runner_;
   Verification result_;
   double seconds_ = 0;  ///< that the interpreter would take
+  interp::Options options_;
 };
 
 /// The tensors that a run writes, as they were before it; those that it only reads stay empty.
@@ -154,7 +156,9 @@ void Verifier::compare_outputs(const std::string& with, const std::function<std:
 }
 
 void Verifier::compare_with_interpreter() {
-  seconds_ = runtime::interpreter_seconds(runtime::estimate_cost(session_.kernel, data_.bound));
+  const runtime::Cost cost = runtime::estimate_cost(session_.kernel, data_.bound);
+  seconds_ = runtime::interpreter_seconds(cost);
+  if (!cost.exact) options_.max_seconds = std::max(request_.interpreter_seconds, 1e-9);
   if (seconds_ <= request_.interpreter_seconds) return interpret_all();
   if (runtime::blocks_are_separable(session_.kernel)) return interpret_some(seconds_);
   result_.text += fmt::format("verify   not with the interpreter: it would take about {} s\n", rough(seconds_));
@@ -162,7 +166,7 @@ void Verifier::compare_with_interpreter() {
 
 void Verifier::interpret_all() {
   std::vector<HostTensor> outputs = fresh(Poison::first);
-  Diagnostics failure = interp::interpret(session_.kernel, call_on(outputs));
+  Diagnostics failure = interp::interpret(session_.kernel, call_on(outputs), options_);
   if (failure.has_errors()) return result_.diagnostics.append(failure);
   compare_outputs("interpreter", [&](std::size_t i) { return runtime::to_doubles(outputs[i].view()); }, {}, {});
 }
@@ -186,7 +190,7 @@ void Verifier::interpret_some(double seconds) {
   result_.text +=
       fmt::format("verify   all blocks would take the interpreter about {} s: comparing the first {:.0f} of {:.0f}\n",
                   rough(seconds), blocks, all);
-  Diagnostics failure = interp::interpret(session_.kernel, call);
+  Diagnostics failure = interp::interpret(session_.kernel, call, options_);
   if (failure.has_errors()) return result_.diagnostics.append(failure);
   auto skip = [&](std::size_t i) {
     std::vector<bool> untouched(runtime::to_doubles(outputs[i].view()).size(), false);
@@ -214,6 +218,12 @@ void Verifier::compare_with_reference() {
 void Verifier::nothing_to_compare() {
   if (request_.device == "interp") {
     result_.text += "verify   the interpreter found no fault; there is nothing else to compare with\n";
+    return;
+  }
+  if (session_.kernel.body.empty()) {
+    result_.diagnostics.error(Rule::verify_too_large, session_.kernel.loc,
+                              fmt::format("{} has no reference with these parameters", session_.kernel.name),
+                              "name one with --reference, or run without --verify");
     return;
   }
   result_.diagnostics.error(Rule::verify_too_large, session_.kernel.loc,

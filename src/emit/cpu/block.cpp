@@ -8,6 +8,7 @@
 #include "emit/cpu/tile_ops.h"
 #include "emit/cpu/vector_convert.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "llvm/IR/Verifier.h"
@@ -205,6 +206,19 @@ SlotLayout slot_layout(const ir::Kernel& kernel) {
   return layout;
 }
 
+Note largest_buffer(const ir::Kernel& kernel) {
+  const ir::BufferDecl* largest = nullptr;
+  ir::walk(kernel.body, [&](const ir::Stmt& stmt) {
+    const auto* alloc = std::get_if<ir::Alloc>(&stmt.node);
+    if (alloc == nullptr) return;
+    if (largest == nullptr || buffer_bytes(*alloc->buffer, 1) > buffer_bytes(*largest, 1))
+      largest = alloc->buffer.get();
+  });
+  if (largest == nullptr) return {kernel.loc, "all of it for tile operations"};
+  return {largest->loc, fmt::format("the largest is {}[{}] with {} bytes", largest->name,
+                                    fmt::join(ir::static_shape(*largest), ", "), buffer_bytes(*largest, 1))};
+}
+
 Diagnostics check_limits(const ir::Kernel& kernel, const VectorTarget& target) {
   constexpr std::int64_t limit = std::int64_t{1} << 30;
   Diagnostics diagnostics;
@@ -218,9 +232,10 @@ Diagnostics check_limits(const ir::Kernel& kernel, const VectorTarget& target) {
   });
   const std::int64_t bytes = plan_memory(kernel, target).bytes;
   if (bytes > limit) {
-    diagnostics.error(Rule::memory_limit, kernel.loc,
-                      fmt::format("the on-chip buffers of {} need {} bytes for each thread; the limit is {}",
-                                  kernel.name, bytes, limit));
+    const Note largest = largest_buffer(kernel);
+    diagnostics.error(Rule::memory_limit, largest.loc,
+                      fmt::format("the on-chip buffers of {} need {} bytes for each thread, {}; the limit is {}",
+                                  kernel.name, bytes, largest.message, limit));
   }
   return diagnostics;
 }

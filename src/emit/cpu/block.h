@@ -18,6 +18,9 @@ struct BlockFacts {
   std::vector<Note> slow_paths;
 };
 
+/// The largest on-chip buffer, for messages on memory.
+Note largest_buffer(const ir::Kernel& kernel);
+
 /// What keeps a kernel from being compiled at all: on-chip buffers beyond reason.
 Diagnostics check_limits(const ir::Kernel& kernel, const VectorTarget& target);
 

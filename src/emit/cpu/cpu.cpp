@@ -87,11 +87,13 @@ Result<Code> compile(const ir::Kernel& kernel, const Options& options) {
   llvm::LLVMContext context;
   const auto module = make_module(context, kernel, target);
   BlockFacts facts = emit_block(*module, kernel, options, machine->vectors, "plait_block", false);
-  optimize(*module, target);
+  if (!optimize(*module, target))
+    facts.slow_paths.push_back({kernel.loc, "the kernel is so long that its code is hardly optimised"});
   Loaded loaded = load_object(generate(*module, target, FileKind::object), "plait_block");
   Code code;
   code.block = reinterpret_cast<BlockFn>(loaded.address);
   code.scratch_bytes = facts.scratch_bytes;
+  code.largest_buffer = largest_buffer(kernel);
   code.traps = std::move(facts.traps);
   code.slow_paths = std::move(facts.slow_paths);
   code.owner = std::move(loaded.owner);

@@ -45,11 +45,15 @@ using BlockFn = std::int32_t (*)(const Slot* slots, std::int64_t bx, std::int64_
 struct Code {
   BlockFn block = nullptr;
   std::int64_t scratch_bytes = 0;
+  Note largest_buffer;  ///< of the scratch memory, by name and size
   std::vector<TrapInfo> traps;
   /// Statements that could not be vectorised or fell back to a slower form, with the reason.
   std::vector<Note> slow_paths;
   std::shared_ptr<void> owner;
 };
+
+/// Whether LLVM has a processor of that name for Options::cpu.
+bool is_processor(const std::string& name);
 
 /// Compiles for this process. Thread-safe.
 Result<Code> compile(const ir::Kernel& kernel, const Options& options = {});

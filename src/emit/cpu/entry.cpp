@@ -103,12 +103,17 @@ class Entry {
     for (std::size_t i = 0; i < e_.kernel.params.size(); ++i) {
       const auto& param = e_.kernel.params[i];
       if (param.kind == ir::ParamKind::scalar) continue;
-      store(tensor, e_.fn->getArg(static_cast<unsigned>(i)));
-      store_shape(*param.buffer, layout_.shape_of[tensor++]);
+      llvm::Value* data = e_.fn->getArg(static_cast<unsigned>(i));
+      store(tensor, data);
+      llvm::Value* elements = store_shape(*param.buffer, layout_.shape_of[tensor++]);
+      trap_if(e_, e_.b.CreateAnd(e_.b.CreateIsNull(data), elements), Rule::argument_memory, param.buffer->loc,
+              param.buffer->name + " is NULL");
     }
   }
 
-  void store_shape(const ir::BufferDecl& buffer, std::size_t slot) {
+  /// Gives whether the tensor has elements: then it needs memory.
+  llvm::Value* store_shape(const ir::BufferDecl& buffer, std::size_t slot) {
+    llvm::Value* elements = e_.b.getTrue();
     const std::size_t rank = buffer.shape.size();
     llvm::Value* contiguous = e_.i64(1);
     for (std::size_t d = rank; d-- > 0;) {
@@ -118,17 +123,24 @@ class Entry {
       store(slot + d, extent);
       store(slot + rank + d, buffer.strides.empty() ? contiguous : emit_index(e_, buffer.strides[d]));
       contiguous = e_.b.CreateMul(contiguous, extent);
+      elements = e_.b.CreateAnd(elements, e_.b.CreateIsNotNull(extent));
     }
+    return elements;
   }
 
   std::vector<llvm::Value*> store_grid() {
     std::vector<llvm::Value*> extents;
+    llvm::Value* blocks = e_.i64(1);
     for (std::size_t i = 0; i < e_.kernel.grid.size(); ++i) {
       const auto& axis = e_.kernel.grid[i];
       extents.push_back(emit_index(e_, axis.extent));
-      trap_if(e_, e_.b.CreateICmpSLT(extents.back(), e_.i64(0)), Rule::grid_extent, axis.var->loc,
-              fmt::format("the extent of grid axis {} is negative", axis.var->name));
+      trap_if(e_, e_.b.CreateICmpUGT(extents.back(), e_.i64(ir::max_blocks)), Rule::grid_extent, axis.var->loc,
+              fmt::format("the extent of grid axis {} is negative or above {}", axis.var->name, ir::max_blocks));
       store(layout_.grid + i, extents.back());
+      // Neither factor is above 2^31, so the product does not wrap.
+      blocks = e_.b.CreateMul(blocks, extents.back());
+      trap_if(e_, e_.b.CreateICmpUGT(blocks, e_.i64(ir::max_blocks)), Rule::grid_extent, axis.var->loc,
+              fmt::format("the grid has more than {} blocks", ir::max_blocks));
     }
     extents.resize(3, e_.i64(1));
     return extents;
@@ -195,6 +207,14 @@ class Entry {
   llvm::Value* slots_ = nullptr;
 };
 
+/// A place for a message that other machines show: the name of a file given by its absolute path goes without its
+/// folder.
+std::string portable_place(const Loc& loc) {
+  const std::string text = loc.str();
+  const std::size_t slash = loc.source == nullptr ? std::string::npos : loc.source->name().rfind('/');
+  return text.front() == '/' && slash != std::string::npos ? text.substr(slash + 1) : text;
+}
+
 /// `const char* NAME_error(int code)`: a switch over the texts.
 void emit_error_texts(Emitter& e) {
   auto* type = llvm::FunctionType::get(e.b.getPtrTy(), {e.b.getInt32Ty()}, false);
@@ -214,8 +234,8 @@ void emit_error_texts(Emitter& e) {
   add(0, "no error");
   add(out_of_memory_code, "out of memory");
   for (std::size_t i = 0; i < e.traps.size(); ++i) {
-    std::string text =
-        e.traps[i].loc.str() + ": " + e.traps[i].message + " [" + std::string(rule_name(e.traps[i].rule)) + "]";
+    std::string text = portable_place(e.traps[i].loc) + ": " + e.traps[i].message + " [" +
+                       std::string(rule_name(e.traps[i].rule)) + "]";
     for (std::size_t at = text.find("{}"); at != std::string::npos; at = text.find("{}")) text.replace(at, 2, "?");
     add(static_cast<int>(i) + 1, text);
   }

@@ -131,8 +131,8 @@ extern "C" {{
 #endif
 
 /* Runs the kernel on the calling thread. Tensors are contiguous, the last dimension fastest, unless strides are given
- * above; memory that is written overlaps no other argument. Returns 0, the number of the check that failed (see
- * {0}_error), or -1 where memory is short. */
+ * above; memory that is written overlaps no other argument; NULL stands for a tensor without elements only. Returns 0,
+ * the number of the check that failed (see {0}_error), or -1 where memory is short. */
 int {0}({2});
 
 /* The text of a result of {0}. */

@@ -13,8 +13,15 @@
 namespace plait::cpu {
 namespace {
 
-llvm::FunctionPassManager function_passes() {
+/// Some passes take time that grows faster than the program. Straight code of this length has no loops worth it.
+constexpr unsigned large_module = 60'000;
+
+llvm::FunctionPassManager function_passes(bool large) {
   llvm::FunctionPassManager passes;
+  if (large) {
+    passes.addPass(llvm::EarlyCSEPass(false));
+    return passes;
+  }
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(true));
   passes.addPass(llvm::SimplifyCFGPass());
@@ -28,7 +35,9 @@ llvm::FunctionPassManager function_passes() {
 
 }  // namespace
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+bool optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  const bool large = module.getInstructionCount() > large_module;
+  machine.setOptLevel(large ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -40,8 +49,9 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_passes()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(function_passes(large)));
   passes.run(module, modules);
+  return !large;
 }
 
 }  // namespace plait::cpu

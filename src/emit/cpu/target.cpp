@@ -53,7 +53,18 @@ const llvm::Target& backend(const std::string& triple) {
   return *found;
 }
 
+bool is_known(const Machine& host, const std::string& name) {
+  const llvm::Triple triple(host.triple);
+  const std::unique_ptr<llvm::MCSubtargetInfo> empty(backend(host.triple).createMCSubtargetInfo(triple, "", ""));
+  return empty != nullptr && empty->isCPUStringValid(name);
+}
+
 }  // namespace
+
+bool is_processor(const std::string& name) {
+  initialize_llvm();
+  return is_known(host(), name);
+}
 
 Result<Machine> machine_of(const Options& options) {
   initialize_llvm();
@@ -61,9 +72,7 @@ Result<Machine> machine_of(const Options& options) {
   Machine machine = host();
   machine.cpu = options.cpu;
   machine.features = options.features;
-  const llvm::Triple triple(machine.triple);
-  const std::unique_ptr<llvm::MCSubtargetInfo> empty(backend(machine.triple).createMCSubtargetInfo(triple, "", ""));
-  if (empty == nullptr || !empty->isCPUStringValid(machine.cpu)) {
+  if (!is_known(machine, machine.cpu)) {
     Diagnostics diagnostics;
     diagnostics.error(Rule::unknown_device, {}, fmt::format("'{}' is not a processor that LLVM knows", machine.cpu),
                       "use a name that `llc -mcpu=help` lists, or leave it out for this machine");

@@ -3,11 +3,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <memory>
 
 #include "emit/cpu/cpu.h"
 #include "interp/interp.h"
 #include "interp/reproducer.h"
+#include "random/blocks.h"
 #include "random/program.h"
 #include "verify/verify.h"
 
@@ -16,43 +16,14 @@
 namespace plait::test {
 namespace {
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
-std::vector<cpu::Slot> slots_of(const ir::BoundArgs& args) {
-  std::vector<cpu::Slot> slots;
-  for (const ir::TensorView& tensor : args.tensors) slots.push_back({.pointer = tensor.data});
-  for (const ir::TensorView& tensor : args.tensors) {
-    for (const std::int64_t extent : tensor.shape) slots.push_back({.integer = extent});
-    for (const std::int64_t stride : tensor.strides) slots.push_back({.integer = stride});
-  }
-  for (const ir::ScalarValue& scalar : args.scalars) {
-    slots.push_back(ir::is_float(scalar.type) ? cpu::Slot{.floating = scalar.f} : cpu::Slot{.integer = scalar.i});
-  }
-  for (const std::int64_t dim : args.dims) slots.push_back({.integer = dim});
-  for (const std::int64_t extent : args.grid) slots.push_back({.integer = extent});
-  return slots;
-}
-
 /// Runs every block in order; empty, or what stopped it.
 std::string run_compiled(const ir::Kernel& kernel, const ir::BoundArgs& args) {
   const Result<cpu::Code> code = cpu::compile(kernel);
   if (!code) return code.diagnostics().render();
-  const std::vector<cpu::Slot> slots = slots_of(args);
-  const auto bytes = static_cast<std::size_t>((code->scratch_bytes + 63) / 64 * 64 + 64);
-  const std::unique_ptr<void, Free> scratch(std::aligned_alloc(64, bytes));
-  std::vector<std::int64_t> grid = args.grid;
-  grid.resize(3, 1);
-  for (std::int64_t block = 0; block < grid[0] * grid[1] * grid[2]; ++block) {
-    cpu::Trap trap;
-    const std::int64_t x = block % grid[0], y = block / grid[0] % grid[1], z = block / grid[0] / grid[1];
-    if (code->block(slots.data(), x, y, z, scratch.get(), &trap) != 0) {
-      const cpu::TrapInfo& info = code->traps.at(static_cast<std::size_t>(trap.code - 1));
-      return info.loc.str() + ": " + info.message;
-    }
-  }
-  return {};
+  const std::optional<cpu::Trap> trap = first_trap(*code, args);
+  if (!trap) return {};
+  const cpu::TrapInfo& info = code->traps.at(static_cast<std::size_t>(trap->code - 1));
+  return info.loc.str() + ": " + info.message;
 }
 
 /// The first element of any tensor that differs, or nothing.

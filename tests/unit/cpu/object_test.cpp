@@ -45,6 +45,8 @@ int main(void) {
   printf("%s\n", scale_error(scale(a, c, h, 0.5f, 1, 250, 3, 9, 12)));
   printf("%s\n", scale_error(scale(a, c, h, 0.5f, 1, 250, 3, -2, 12)));
   printf("%s\n", scale_error(scale(a, c, h, 0.5f, 1, 250, 1, 12, 12)));
+  printf("%s\n", scale_error(scale(a, 0, h, 0.5f, 1, 250, 3, 10, 12)));
+  if (scale(0, 0, h, 0.5f, 1, 250, 0, 10, 12) != 0) return 4;
   printf("%s, %s\n", scale_error(0), scale_error(12345));
   return scale_SCRATCH_BYTES > 4096;
 }
@@ -82,6 +84,7 @@ TEST(Object, LinksIntoACProgram) {
   EXPECT_THAT(out, HasSubstr(": require: N is even [require-failed]\n"));
   EXPECT_THAT(out, HasSubstr(": N is negative or too large [argument-shape]\n"));
   EXPECT_THAT(out, HasSubstr(": index ? leaves dimension 0 of H, whose extent is ? [out-of-bounds]\n"));
+  EXPECT_THAT(out, HasSubstr("test.tile:2:34: C is NULL [argument-memory]\n"));
   EXPECT_THAT(out, HasSubstr("no error, no such check\n"));
   EXPECT_EQ(run_command(in + "g++ -std=c++17 -Wall -Wextra -pedantic -Werror -fsyntax-only -x c++ scale.h", status),
             "");

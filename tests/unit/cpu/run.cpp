@@ -2,38 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <memory>
 
 #include "interp/interp.h"
 #include "ir/numeric.h"
+#include "random/blocks.h"
 #include "roundtrip.h"
 #include "verify/verify.h"
 
 namespace plait::test {
 namespace {
-
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
-std::vector<cpu::Slot> slots_of(const ir::BoundArgs& args) {
-  std::vector<cpu::Slot> slots;
-  for (const auto& tensor : args.tensors) slots.push_back({.pointer = tensor.data});
-  for (const auto& tensor : args.tensors) {
-    for (const auto extent : tensor.shape) slots.push_back({.integer = extent});
-    for (const auto stride : tensor.strides) slots.push_back({.integer = stride});
-  }
-  for (const auto& scalar : args.scalars) {
-    if (ir::is_float(scalar.type))
-      slots.push_back({.floating = scalar.f});
-    else
-      slots.push_back({.integer = scalar.i});
-  }
-  for (const auto dim : args.dims) slots.push_back({.integer = dim});
-  for (const auto extent : args.grid) slots.push_back({.integer = extent});
-  return slots;
-}
 
 std::string describe(const cpu::Code& code, const cpu::Trap& trap) {
   const cpu::TrapInfo& info = code.traps.at(static_cast<std::size_t>(trap.code - 1));
@@ -96,24 +73,8 @@ cpu::Code code_of(const ir::Kernel& kernel, const cpu::Options& options) {
 }
 
 std::string run_blocks(const cpu::Code& code, const ir::BoundArgs& args) {
-  const std::vector<cpu::Slot> slots = slots_of(args);
-  const auto bytes = static_cast<std::size_t>((code.scratch_bytes + 63) / 64 * 64 + 64);
-  const std::unique_ptr<void, Free> scratch(std::aligned_alloc(64, bytes));
-  std::vector<std::int64_t> grid = args.grid;
-  grid.resize(3, 1);
-  for (std::int64_t z = 0; z < grid[2]; ++z) {
-    for (std::int64_t y = 0; y < grid[1]; ++y) {
-      for (std::int64_t x = 0; x < grid[0]; ++x) {
-        cpu::Trap trap;
-        const auto result = code.block(slots.data(), x, y, z, scratch.get(), &trap);
-        if (result != 0) {
-          EXPECT_EQ(trap.code, result);
-          return describe(code, trap);
-        }
-      }
-    }
-  }
-  return {};
+  const std::optional<cpu::Trap> trap = first_trap(code, args);
+  return trap ? describe(code, *trap) : "";
 }
 
 void expect_runs(const ir::Kernel& kernel, Call& call, const cpu::Options& options) {

@@ -280,6 +280,47 @@ kernel k(B: out i64[4], n: i32):
                     HasSubstr("n must be positive (i < 2 or n > 0 does not hold), at bx = 0, i = 2")));
 }
 
+TEST(Detect, TimeLimit) {
+  interp::Options options;
+  options.max_seconds = 0.05;
+  EXPECT_THAT(finding(R"(
+kernel k(B: out i64[4]):
+  grid bx = 1
+  n = shared i64[1]
+  n[0] = 0
+  while n[0] >= 0:
+    n[0] = n[0] * 2
+  copy(n, B[0:1])
+)",
+                      {}, options),
+              AllOf(HasSubstr("test.tile:6:3: error: the interpreter has run for more than 0.05 s, at bx = 0 "
+                              "[time-limit]")));
+  EXPECT_THAT(finding(R"(
+kernel k(B: out i64[4]):
+  grid bx = 1 << 30
+  if bx < 4:
+    B[bx] = bx
+)",
+                      {}, options),
+              HasSubstr("test.tile:2:8: error: the interpreter has run for more than 0.05 s [time-limit]"));
+}
+
+TEST(Detect, OutputsNotWritten) {
+  const char* program = R"(
+kernel k(B: out i64[2, 4], C: out i64[2]):
+  grid bx = 2
+  for i in range(bx):
+    B[bx, i] = i
+  C[bx] = 1
+)";
+  EXPECT_EQ(finding(program), "");
+  interp::Options options;
+  options.whole_outputs = true;
+  EXPECT_THAT(finding(program, {}, options),
+              HasSubstr("test.tile:2:10: error: 7 elements of B[2, 4] were not written: B[0, 0], B[0, 1], B[0, 2], "
+                        "B[0, 3], … [output-unwritten]"));
+}
+
 TEST(Detect, StepLimit) {
   interp::Options options;
   options.max_steps = 10000;

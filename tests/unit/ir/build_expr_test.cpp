@@ -115,6 +115,33 @@ TEST_F(BuildExpr, SelectTakesABoolAndOneType) {
   EXPECT_THAT(refused(make_select(ref("i"), ref("x"), ref("y"), {}, diags)), HasSubstr("`select` is defined on bool"));
 }
 
+TEST_F(BuildExpr, SelectBetweenLiteralsTakesTheTypeThatIsAskedFor) {
+  ExprRef c = ref("c", DType::bool_);
+  auto weak = [&] { return make_select(c, int_literal(5), int_literal(6), {}, diags); };
+  EXPECT_TRUE(weak()->weak);
+  EXPECT_EQ(text(convert_for_store(DType::i32, weak(), {}, diags)), "select(c, i32(5), i32(6))");
+  EXPECT_EQ(convert_for_store(DType::i32, weak(), {}, diags)->type, DType::i32);
+  EXPECT_EQ(text(convert_for_store(DType::f16, weak(), {}, diags)), "select(c, f16(5.0), f16(6.0))");
+  EXPECT_EQ(text(make_binary(BinaryOp::add, weak(), ref("x", DType::i8), {}, diags)), "select(c, i8(5), i8(6)) + x");
+  EXPECT_EQ(text(make_select(ref("d", DType::bool_), weak(), ref("x", DType::u8), {}, diags)),
+            "select(d, select(c, u8(5), u8(6)), x)");
+  EXPECT_EQ(text(make_unary(UnaryOp::neg, weak(), {}, diags)), "select(c, -5, -6)");
+  EXPECT_TRUE(make_unary(UnaryOp::neg, weak(), {}, diags)->weak);
+  EXPECT_EQ(
+      text(make_cast(DType::u8, make_select(c, float_literal(0.5), int_literal(300), {}, diags), {}, true, {}, diags)),
+      "select(c, u8(0), u8(255))");
+  EXPECT_EQ(text(make_call(Intrinsic::exp, {weak()}, {}, diags)), "exp(select(c, 5.0, 6.0))");
+  ExprRef tenth = make_select(c, float_literal(0.1), int_literal(1), {}, diags);
+  EXPECT_EQ(text(convert_for_store(DType::f64, tenth, {}, diags)), "select(c, f64(0.1), f64(1.0))");
+  // Alone it has the type that a literal alone has.
+  EXPECT_EQ(make_binary(BinaryOp::add, weak(), int_literal(1), {}, diags)->type, DType::i64);
+  EXPECT_FALSE(settle(weak(), {}, diags)->weak);
+  EXPECT_TRUE(diags.empty());
+  EXPECT_THAT(
+      refused(convert_for_store(DType::i8, make_select(c, int_literal(5), int_literal(600), {}, diags), {}, diags)),
+      HasSubstr("the literal 600 has no value in i8 [literal-range]"));
+}
+
 TEST_F(BuildExpr, CallsTakeFloatsOfOneType) {
   EXPECT_EQ(text(make_call(Intrinsic::exp, {ref("x", DType::bf16)}, {}, diags)), "exp(x)");
   EXPECT_EQ(make_call(Intrinsic::isnan, {ref("x", DType::f16)}, {}, diags)->type, DType::bool_);

@@ -254,7 +254,13 @@ kernel k(A: inout f32[1], m: i64):
   Args args;
   args.tensors["A"] = {{memory.data(), DType::f32, {1}, {}}, -1, "host"};
   args.scalars["m"] = {DType::i64, std::int64_t{1} << 32, 0};
-  EXPECT_REPORTS(bind(big, args).diagnostics(), Rule::grid_extent, "has more blocks than 64 bits count");
+  EXPECT_REPORTS(bind(big, args).diagnostics(), Rule::grid_extent,
+                 "grid x = m is 4294967296; a grid has at most 2147483647 blocks");
+  args.scalars["m"].i = 70000;
+  EXPECT_REPORTS(bind(big, args).diagnostics(), Rule::grid_extent,
+                 "the grid [70000, 70000, 70000] has 343000000000000 blocks; a grid has at most 2147483647");
+  args.scalars["m"].i = 1290;
+  EXPECT_TRUE(bind(big, args).ok());
 }
 
 TEST(LayoutsTest, ShapesFromDims) {

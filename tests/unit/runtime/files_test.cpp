@@ -67,6 +67,20 @@ TEST(StagedFileTest, KeepsModeAndLinks) {
   EXPECT_EQ(info.st_mode & 0777, 0640u);
 }
 
+TEST(StagedFileTest, AnInterruptLeavesNothing) {
+  TemporaryFolder folder;
+  auto kept = StagedFile::stage(folder / "kept", {"x"});
+  ASSERT_TRUE(kept.ok());
+  EXPECT_TRUE(kept->commit().empty());
+  auto staged = StagedFile::stage(folder / "out", {"x"});
+  ASSERT_TRUE(staged.ok());
+  EXPECT_EQ(folder.entries(), 2u);
+  StagedFile::abandon_all();
+  EXPECT_EQ(folder.entries(), 1u);
+  EXPECT_EQ(read_bytes(folder / "kept"), "x");
+  EXPECT_TRUE(staged->commit().has_errors());
+}
+
 TEST(StagedFileTest, RefusesWhatCannotBeWritten) {
   TemporaryFolder folder;
   EXPECT_REPORTS(StagedFile::stage(folder / "", {"x"}).diagnostics(), Rule::file_access, "this is a directory");

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "command.h"
+
+namespace plait::cli {
+
+/// Ends the process with `late` once `seconds` have passed, unless it is stopped before. Seconds of 0: never.
+class Timeout {
+ public:
+  Timeout(double seconds, const Command& command, Outcome late);
+  ~Timeout() { stop(); }
+  Timeout(const Timeout&) = delete;
+  Timeout& operator=(const Timeout&) = delete;
+
+  /// From here on the process is not ended any more.
+  void stop();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopped_ = false;
+  std::thread watch_;
+};
+
+}  // namespace plait::cli
