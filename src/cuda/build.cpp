@@ -8,6 +8,7 @@
 #include "cuda/architecture.h"
 #include "machine/load.h"
 #include "roles/parse.h"
+#include "roles/verify.h"
 
 namespace plait::cuda {
 namespace {
@@ -59,6 +60,9 @@ Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const
   auto program = roles::parse(text, bindings);
   if (!program) return program.diagnostics();
   clock.lap("parse");
+  Diagnostics found = roles::verify(*program);
+  if (found.has_errors()) return found;
+  clock.lap("verify");
   auto architecture = choose_architecture(*program, options.architecture);
   if (!architecture) return architecture.diagnostics();
   auto module = emit::cuda::emit(*program, *architecture);
@@ -68,6 +72,8 @@ Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const
   auto code = compile_module(*module, options, program->loc);
   if (!code) return code.diagnostics();
   clock.lap("nvrtc");
+  found.append(code->warnings);
+  code->warnings = std::move(found);
   built.kernel = std::make_shared<const Kernel>(std::move(*program), std::move(*module), std::move(*code));
   return built;
 }

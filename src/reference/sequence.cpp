@@ -17,15 +17,16 @@ AttentionShape attention_shape(const ReferenceCall& call) {
           dim(call, "Sk"), int_param(call, "D"), bool_param(call, "causal")};
 }
 
-/// One output row: softmax(q·Kᵀ / sqrt(D))·V over the first `seen` keys; zeros where there is none.
-void attention_row(const double* q, const double* k, const double* v, std::int64_t seen, std::int64_t d, double* out) {
+/// One output row: softmax(q·Kᵀ · scale)·V over the first `seen` keys; zeros where there is none.
+void attention_row(const double* q, const double* k, const double* v, std::int64_t seen, std::int64_t d, double scale,
+                   double* out) {
   std::fill(out, out + d, 0.0);
   std::vector<double> score(static_cast<std::size_t>(std::max<std::int64_t>(seen, 0)));
   double largest = -INFINITY, sum = 0;
   for (std::size_t j = 0; j < score.size(); ++j) {
     double dot = 0;
     for (std::int64_t e = 0; e < d; ++e) dot += q[e] * k[static_cast<std::int64_t>(j) * d + e];
-    score[j] = dot / std::sqrt(static_cast<double>(d));
+    score[j] = dot * scale;
     largest = std::max(largest, score[j]);
   }
   for (double& s : score) sum += s = std::exp(s - largest);
@@ -42,9 +43,38 @@ void attention(const ReferenceCall& call) {
       std::int64_t seen = s.causal ? std::min(s.sk, i + s.sk - s.sq + 1) : s.sk;
       std::int64_t row = (head * s.sq + i) * s.d;
       attention_row(tensor(call, "Q").data() + row, tensor(call, "K").data() + kv * s.sk * s.d,
-                    tensor(call, "V").data() + kv * s.sk * s.d, seen, s.d, tensor(call, "O").data() + row);
+                    tensor(call, "V").data() + kv * s.sk * s.d, seen, s.d, 1 / std::sqrt(static_cast<double>(s.d)),
+                    tensor(call, "O").data() + row);
     }
   }
+}
+
+/// A flag that a role program has as compile-time parameter, false where it is not given.
+bool is_set(const ReferenceCall& call, const std::string& name) {
+  auto value = call.bindings.find(name);
+  return value != call.bindings.end() && value->second == "true";
+}
+
+/// The role program attention_fwd: as many query as key heads and rows, D = 128, the scale times log2(e) an argument.
+void attention_fwd(const ReferenceCall& call) {
+  constexpr std::int64_t d = 128;
+  std::int64_t s = dim(call, "S");
+  bool is_causal = is_set(call, "causal");
+  double scale = call.scalars.at("scale_log2") * std::log(2.0);
+  for (std::int64_t head = 0; head < dim(call, "B") * dim(call, "H"); ++head) {
+    for (std::int64_t i = 0; i < s; ++i) {
+      std::int64_t row = (head * s + i) * d;
+      attention_row(tensor(call, "Q").data() + row, tensor(call, "K").data() + head * s * d,
+                    tensor(call, "V").data() + head * s * d, is_causal ? i + 1 : s, d, scale,
+                    tensor(call, "O").data() + row);
+    }
+  }
+}
+
+double attention_fwd_flops(const ReferenceCall& call) {
+  bool is_causal = is_set(call, "causal");
+  auto s = static_cast<double>(dim(call, "S"));
+  return 4.0 * static_cast<double>(dim(call, "B") * dim(call, "H")) * s * s * 128 * (is_causal ? 0.5 : 1.0);
 }
 
 /// Two products of Sq x Sk x D a head; half of it when causal.
@@ -142,6 +172,11 @@ void add_sequence(std::vector<Reference>& all) {
                  attention_flops,
                  {},
                  "Q[B, H, Sq, D], K[B, Hkv, Sk, D], V[B, Hkv, Sk, D], O[B, H, Sq, D]"});
+  all.push_back({"attention_fwd",
+                 attention_fwd,
+                 attention_fwd_flops,
+                 {},
+                 "Q[B, H, S, 128], K[B, H, S, 128], V[B, H, S, 128], O[B, H, S, 128]"});
   all.push_back(
       {"mamba2_chunk_state",
        chunk_state,
