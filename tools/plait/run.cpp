@@ -236,7 +236,7 @@ Result<std::vector<runtime::StagedFile>> run_kernel(const Session& session, cons
 
 Outcome run(const RunFlags& flags, const Command& command) {
   RunRequest request = make_request(flags);
-  if (roles::is_role_file(request.path)) return run_roles(std::move(request), flags.roles);
+  if (roles::is_role_file(request.path)) return run_roles(std::move(request), flags.roles, command);
   Outcome outcome;
   set_defaults(outcome.report, request);
   auto session = load_kernel(request.path, request.kernel, request.bindings);

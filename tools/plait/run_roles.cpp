@@ -11,6 +11,7 @@
 #include "cuda/memory.h"
 #include "cuda/timing.h"
 #include "run_outputs.h"
+#include "run_timeout.h"
 #include "run_verify.h"
 #include "runtime/extent.h"
 
@@ -173,6 +174,14 @@ Result<cuda::Built> build_file(const std::string& path, const lang::Bindings& bi
   return cuda::build(*text, bindings, options);
 }
 
+/// The outcome of a run that has used up its time, as a kernel that waits for ever does.
+Outcome too_late(const RunRequest& request, const Loc& loc, const Outcome& so_far) {
+  Outcome late = so_far;
+  late.text.clear();
+  late.diagnostics.error(Rule::time_limit, loc, fmt::format("the run has taken more than {} s", request.timeout));
+  return late;
+}
+
 }  // namespace
 
 void add_roles_flags(CLI::App& app, RolesFlags& flags) {
@@ -183,7 +192,7 @@ void add_roles_flags(CLI::App& app, RolesFlags& flags) {
                "role programs: run wgmma instructions that the assembler serializes");
 }
 
-Outcome run_roles(RunRequest request, RolesFlags flags) {
+Outcome run_roles(RunRequest request, RolesFlags flags, const Command& command) {
   if (request.device == "interp") throw UsageError{"--device interp: role programs run on the GPU"};
   request.device = cuda::device_name;
   Outcome outcome;
@@ -206,7 +215,9 @@ Outcome run_roles(RunRequest request, RolesFlags flags) {
   outcome.report.set("kernel", name);
   Session session{{}, flags.reference.empty() ? name : flags.reference, request.bindings, built->kernel->signature()};
   describe_code(*built, outcome);
+  Timeout timeout(request.timeout, command, too_late(request, built->kernel->program().loc, outcome));
   auto files = run_on_device(*built->kernel, *context, session, request, outcome);
+  timeout.stop();
   if (!files) return fail(files.diagnostics());
   commit_outputs(*files, outcome);
   return outcome;

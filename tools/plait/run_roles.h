@@ -13,7 +13,7 @@ struct RolesFlags {
 void add_roles_flags(CLI::App& app, RolesFlags& flags);
 
 /// `plait run FILE.roles`: on the GPU of this machine.
-Outcome run_roles(RunRequest request, RolesFlags flags);
+Outcome run_roles(RunRequest request, RolesFlags flags, const Command& command);
 
 /// What `plait compile` makes of a kernel or a role program.
 struct Made {
