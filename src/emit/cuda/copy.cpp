@@ -182,7 +182,9 @@ bool whole_periods(const roles::SmemDecl& smem, std::int64_t row_step) {
 
 std::string inside_text(Emitter& e, const ir::BufferDecl& tensor, const std::vector<std::string>& index) {
   std::size_t rank = index.size();
-  auto within = [&](std::size_t d) { return fmt::format("{} < {}", index[d], expr_text(e, tensor.shape[d], Level::shift)); };
+  auto within = [&](std::size_t d) {
+    return fmt::format("{} < {}", index[d], expr_text(e, tensor.shape[d], Level::shift));
+  };
   return rank >= 2 ? within(rank - 2) + " && " + within(rank - 1) : within(rank - 1);
 }
 
@@ -201,17 +203,19 @@ void emit_even_pieces(Emitter& e, const roles::CpAsync& s, const Pieces& p) {
   std::size_t rank = s.src.index.size();
   std::vector<std::string> index = index_texts(e, s.src.index);
   e.open("");
-  e.line(fmt::format("const int row = {} / {}, column = {} % {} * {};", thread, p.per_row, thread, p.per_row, p.per_piece));
+  e.line(fmt::format("const int row = {} / {}, column = {} % {} * {};", thread, p.per_row, thread, p.per_row,
+                     p.per_piece));
   e.line(fmt::format("const unsigned to = {};", element_address(e, s.dst, "row", "column")));
-  e.line(fmt::format("const {}* from = {} + {};", memory_type(e, tensor->type), e.use(tensor), tensor_offset(e, tensor, moved(index, "row", "column"))));
+  e.line(fmt::format("const {}* from = {} + {};", memory_type(e, tensor->type), e.use(tensor),
+                     tensor_offset(e, tensor, moved(index, "row", "column"))));
   std::vector<std::string> step(rank, "0");
   if (rank >= 2) step[rank - 2] = fmt::format("i * {}", p.row_step);
   e.line("#pragma unroll");
   e.open(fmt::format("for (int i = 0; i < {}; ++i)", p.per_thread));
   std::string row = fmt::format("row + i * {}", p.row_step);
   e.line(fmt::format("const bool inside = {};", inside_text(e, *tensor, moved(index, row, "column"))));
-  e.line(fmt::format("{}(to + i * {}, from + {}, inside ? 16 : 0);", e.helper("cp_async_16"), p.row_step * row_pitch(*s.dst.smem),
-                     tensor_offset(e, tensor, step)));
+  e.line(fmt::format("{}(to + i * {}, from + {}, inside ? 16 : 0);", e.helper("cp_async_16"),
+                     p.row_step * row_pitch(*s.dst.smem), tensor_offset(e, tensor, step)));
   e.close();
   e.close();
 }
@@ -229,8 +233,9 @@ void emit(Emitter& e, const roles::CpAsync& s) {
   e.line(fmt::format("const int piece = i * {} + {};", e.threads, thread));
   e.line(fmt::format("const int row = piece / {}, column = piece % {} * {};", p.per_row, p.per_row, p.per_piece));
   e.line(fmt::format("const bool inside = {};", inside_text(e, *s.src.tensor, index)));
-  std::string copy = fmt::format("{}({}, {} + {}, inside ? 16 : 0);", e.helper("cp_async_16"), element_address(e, s.dst, "row", "column"),
-                                 e.use(s.src.tensor), tensor_offset(e, s.src.tensor, index));
+  std::string copy = fmt::format("{}({}, {} + {}, inside ? 16 : 0);", e.helper("cp_async_16"),
+                                 element_address(e, s.dst, "row", "column"), e.use(s.src.tensor),
+                                 tensor_offset(e, s.src.tensor, index));
   e.line(p.count % e.threads == 0 ? copy : fmt::format("if (piece < {}) {}", p.count, copy));
   e.close();
 }

@@ -317,16 +317,25 @@ std::string plus(const std::string& a, const std::string& b) {
 }
 
 std::string tensor_offset(Emitter& e, const ir::Buffer& tensor, const std::vector<std::string>& index) {
-  // Horner over the extents where the tensor is contiguous, else a sum over its strides.
+  auto wide = [](const std::string& text) {
+    bool simple = text.find(' ') == std::string::npos;
+    return simple ? "(long long)" + text : "(long long)(" + text + ")";
+  };
   std::string offset = "0";
   for (std::size_t d = 0; d < index.size(); ++d) {
+    bool last = d + 1 == index.size();
     if (tensor->strides.empty()) {
-      std::string extent = expr_text(e, tensor->shape[d], Level::product);
-      if (offset != "0") offset = fmt::format("({}) * {}", offset, extent);
-      offset = plus(offset, d + 1 < index.size() ? fmt::format("(long long)({})", index[d]) : index[d]);
+      // Horner over the extents.
+      if (offset != "0") {
+        bool sum = offset.find(" + ") != std::string::npos;
+        offset =
+            fmt::format("{} * {}", sum ? "(" + offset + ")" : offset, expr_text(e, tensor->shape[d], Level::product));
+      }
+      offset = plus(offset, last || index[d] == "0" ? index[d] : wide(index[d]));
     } else {
       std::string stride = expr_text(e, tensor->strides[d], Level::product);
-      offset = plus(offset, stride == "1" ? index[d] : fmt::format("(long long)({}) * {}", index[d], stride));
+      offset =
+          plus(offset, stride == "1" || index[d] == "0" ? index[d] : fmt::format("{} * {}", wide(index[d]), stride));
     }
   }
   return offset;

@@ -95,8 +95,10 @@ void add_math(Table& table) {
   table["tanh_approx"] = unary("tanh_approx", "tanh.approx.f32");
   table["max_nan"] = binary("max_nan", "max.NaN.f32");
   table["min_nan"] = binary("min_nan", "min.NaN.f32");
-  table["max_of"] = {{}, "template <typename T>\n__device__ __forceinline__ T max_of(T a, T b) {\n  return a > b ? a : b;\n}\n"};
-  table["min_of"] = {{}, "template <typename T>\n__device__ __forceinline__ T min_of(T a, T b) {\n  return a < b ? a : b;\n}\n"};
+  table["max_of"] = {
+      {}, "template <typename T>\n__device__ __forceinline__ T max_of(T a, T b) {\n  return a > b ? a : b;\n}\n"};
+  table["min_of"] = {
+      {}, "template <typename T>\n__device__ __forceinline__ T min_of(T a, T b) {\n  return a < b ? a : b;\n}\n"};
   table["ceil_div"] = {{},
                        "template <typename T>\n__device__ __forceinline__ T ceil_div(T a, T b) {\n"
                        "  return a / b + (a % b != 0 && (a < 0) == (b < 0) ? 1 : 0);\n}\n"};

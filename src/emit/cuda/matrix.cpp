@@ -57,6 +57,12 @@ std::string operands(std::string_view constraint, std::string_view array, std::i
   }
   return text;
 }
+/// Floats whose bits an instruction takes.
+std::string bit_operands(std::string_view array, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += fmt::format("{}\"r\"(__float_as_uint({}[{}]))", i == 0 ? "" : ", ", array, i);
+  return text;
+}
 std::string places(std::int64_t first, std::int64_t count) {
   std::string text;
   for (std::int64_t i = 0; i < count; ++i) text += fmt::format("{}%{}", i == 0 ? "" : ", ", first + i);
@@ -74,13 +80,14 @@ struct WgmmaForm {
 std::string wgmma_helper(Emitter& e, const WgmmaForm& form) {
   bool half = form.acc == DType::f16;
   bool integer = form.acc == DType::i32;
+  bool tf32 = form.a == DType::tf32;
   std::int64_t registers = half ? form.n / 4 : form.n / 2;
   std::string type = half ? "unsigned" : integer ? "int" : "float";
   std::string name = fmt::format("wgmma_m64n{}k{}_{}_{}{}{}{}{}", form.n, form.k, ptx_type(form.acc), ptx_type(form.a),
                                  form.a == form.b ? "" : "_" + std::string(ptx_type(form.b)),
                                  form.a_registers ? "_ra" : "", form.trans_a ? "_ta" : "", form.trans_b ? "_tb" : "");
-  std::string a_param = form.a_registers ? "const unsigned* a" : "unsigned long long a";
-  std::string a_operand = form.a_registers ? operands("r", "a", 4) : "\"l\"(a)";
+  std::string a_param = !form.a_registers ? "unsigned long long a" : tf32 ? "const float* a" : "const unsigned* a";
+  std::string a_operand = !form.a_registers ? "\"l\"(a)" : tf32 ? bit_operands("a", 4) : operands("r", "a", 4);
   std::string a_place = form.a_registers ? places(registers, 4) : fmt::format("%{}", registers);
   std::int64_t b_place = registers + (form.a_registers ? 4 : 1);
   std::string tail = integer ? "" : ", 1, 1";

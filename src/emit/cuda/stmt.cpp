@@ -116,10 +116,12 @@ void comment(Emitter& e, const roles::Stmt& stmt) {
 }
 
 void emit_body(Emitter& e, const roles::Body& body) {
+  std::size_t outer = e.accumulators.size();
   for (const roles::StmtRef& stmt : body) {
     if (is_explained(stmt->node)) comment(e, *stmt);
     std::visit([&](const auto& node) { print(e, node); }, stmt->node);
   }
+  e.accumulators.resize(outer);  // those of this body end with it
 }
 
 }  // namespace plait::emit::cuda

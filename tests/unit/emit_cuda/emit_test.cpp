@@ -31,7 +31,9 @@ std::string source_of(const std::string& text, std::string_view arch = "sm_90a")
   return module.ok() ? module->source : module.diagnostics().render();
 }
 
-std::string role_file(const std::string& name) { return read(std::string(PLAIT_SOURCE_DIR) + "/tests/roles/" + name + ".roles"); }
+std::string role_file(const std::string& name) {
+  return read(std::string(PLAIT_SOURCE_DIR) + "/tests/roles/" + name + ".roles");
+}
 
 const std::string kHead =
     "roles t(X: in f32[N], Y: out f32[N]) device h200:\n"
@@ -43,7 +45,8 @@ TEST(EmitCuda, KernelArgumentsAreThoseUsedInOrder) {
   ASSERT_TRUE(module.ok()) << module.diagnostics().render();
   std::string names;
   for (const KernelArg& arg : module->args)
-    names += std::visit(Overload{[](const MapArg& a) { return a.map->name; }, [](const TensorArg& a) { return a.tensor->name; },
+    names += std::visit(Overload{[](const MapArg& a) { return a.map->name; },
+                                 [](const TensorArg& a) { return a.tensor->name; },
                                  [](const VarArg& a) { return a.var->name; }},
                         arg) +
              " ";
@@ -58,11 +61,12 @@ TEST(EmitCuda, OnlyUsedHelpersAreThere) {
   EXPECT_THAT(text, HasSubstr("Y[thread] = X[thread];"));
   EXPECT_THAT(text, Not(HasSubstr("mbar")));
   EXPECT_THAT(text, Not(HasSubstr("wgmma")));
+  EXPECT_THAT(text, HasSubstr("t(const float* __restrict__ X,\n    float* __restrict__ Y)"));
 }
 
 TEST(EmitCuda, NamesOfTheLanguageThatCppReserves) {
-  std::string text = source_of(kHead + "    int = 3\n    put Y[int] = 1.0\n");
-  EXPECT_THAT(text, HasSubstr("const int int_ = 3;"));
+  std::string text = source_of(kHead + "    int = thread + 3\n    put Y[int] = 1.0\n");
+  EXPECT_THAT(text, HasSubstr("const int int_ = thread + 3;"));
 }
 
 TEST(EmitCuda, RefusesWgmmaElsewhereThanOnSm90a) {

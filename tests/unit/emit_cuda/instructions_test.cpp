@@ -1,0 +1,163 @@
+// Every form of instruction that the emitter prints, assembled by NVRTC for its architecture.
+#include <fmt/format.h>
+
+#include "roles/verify.h"
+#include "unit/cuda/fixture.h"
+
+namespace plait::emit::cuda {
+namespace {
+
+using plait::cuda::compiler_or_skip;
+using plait::cuda::Nvrtc;
+
+/// Compiles a role program down to machine code; what went wrong, or empty.
+std::string assemble(const Nvrtc& nvrtc, const std::string& text, const std::string& arch) {
+  Result<roles::Program> program = roles::parse(std::make_shared<SourceFile>("t.roles", text));
+  if (!program.ok()) return program.diagnostics().render() + text;
+  Result<Module> module = emit(*program, arch);
+  if (!module.ok()) return module.diagnostics().render();
+  Result<plait::cuda::Code> code = plait::cuda::compile(nvrtc, *module);
+  return code.ok() ? "" : code.diagnostics().render() + module->source;
+}
+
+struct WgmmaType {
+  const char* operand;
+  const char* acc;
+  int k;           ///< of one instruction
+  bool any_major;  ///< 16-bit operands
+  bool a_registers;
+  bool a_transposed, b_transposed;  ///< as written: A^T, B^T
+};
+
+std::string tile(const char* name, const char* type, int rows, int columns) {
+  return fmt::format("  smem {}: {}[{}, {}] swizzle 128\n", name, type, rows, columns);
+}
+
+/// One kernel with an instruction of every width, each in a body of its own.
+std::string all_widths(const WgmmaType& type) {
+  constexpr int panel = 4;  // instructions along k in a row of 128 bytes
+  int k = type.k * panel;
+  std::string text = "roles t(Y: out f32[N]) device h200:\n  launch 1\n";
+  text += type.a_transposed ? tile("A_s", type.operand, k, 64) : tile("A_s", type.operand, 64, k);
+  text += type.b_transposed ? tile("B_s", type.operand, 256, k) : tile("B_s", type.operand, k, 256);
+  text += "  role all warps 4:\n";
+  if (type.a_registers) text += fmt::format("    fragment a: {}[64, {}] wgmma_a\n", type.operand, type.k);
+  std::string a = type.a_registers ? "a[0, 0]" : type.a_transposed ? "A_s[0, 0]^T" : "A_s[0, 0]";
+  std::string b = type.b_transposed ? "B_s[0, 0]^T" : "B_s[0, 0]";
+  constexpr int step = 8, widest = 256;
+  for (int n = step; n <= widest; n += step) {
+    bool integer_has_it = n % 16 == 0 || n == 8 || n == 24;
+    if (std::string(type.acc) == "i32" && !integer_has_it) continue;
+    text += fmt::format(
+        "    if block == {0}:\n      fragment c{0}: {1}[64, {0}] wgmma_acc\n      fence wgmma\n"
+        "      wgmma c{0}[0, 0] <- {2}, {3} clear true\n      wgmma_commit\n      wgmma_await 0\n",
+        n, type.acc, a, b);
+  }
+  return text;
+}
+
+class WgmmaForms : public ::testing::TestWithParam<WgmmaType> {};
+
+TEST_P(WgmmaForms, AssembleInEveryWidth) {
+  NEEDS_COMPILER(nvrtc);
+  EXPECT_EQ(assemble(*nvrtc, all_widths(GetParam()), "sm_90a"), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EmitCuda, WgmmaForms,
+    ::testing::Values(
+        WgmmaType{"bf16", "f32", 16, true, false, false, true}, WgmmaType{"bf16", "f32", 16, true, false, true, false},
+        WgmmaType{"bf16", "f32", 16, true, true, false, false}, WgmmaType{"f16", "f32", 16, true, false, false, true},
+        WgmmaType{"f16", "f16", 16, true, false, true, false}, WgmmaType{"f16", "f16", 16, true, true, false, true},
+        WgmmaType{"e4m3", "f32", 32, false, false, false, true}, WgmmaType{"e4m3", "f32", 32, false, true, false, true},
+        WgmmaType{"e5m2", "f32", 32, false, false, false, true}, WgmmaType{"tf32", "f32", 8, false, false, false, true},
+        WgmmaType{"tf32", "f32", 8, false, true, false, true}, WgmmaType{"i8", "i32", 32, false, false, false, true}),
+    [](const auto& test) {
+      const WgmmaType& type = test.param;
+      return fmt::format("{}_{}{}{}{}", type.operand, type.acc, type.a_registers ? "_registers" : "",
+                         type.a_transposed ? "_mn_a" : "", type.b_transposed ? "" : "_mn_b");
+    });
+
+const std::string kHead =
+    "roles t(X: in bf16[M, N], Y: out f32[M, N], C: inout i32[2], V: in f32[L]) device h200:\n  launch 1\n";
+
+struct Form {
+  const char* name;
+  const char* arch;
+  std::string text;
+};
+
+class OtherForms : public ::testing::TestWithParam<Form> {};
+
+TEST_P(OtherForms, Assemble) {
+  NEEDS_COMPILER(nvrtc);
+  EXPECT_EQ(assemble(*nvrtc, kHead + GetParam().text, GetParam().arch), "");
+}
+
+/// A role around statements.
+std::string role(const std::string& body, const std::string& decls = "", int warps = 4) {
+  return decls + fmt::format("  role all warps {}:\n", warps) + body;
+}
+
+const std::string kTile = "  smem S: bf16[2, 64, 128] swizzle 128\n  mbar full[2] count 1\n";
+
+std::vector<Form> forms() {
+  std::vector<Form> all = {
+      {"ldmatrix_mma_sm80", "sm_80",
+       role("    fragment a: bf16[32, 32] mma_a\n    fragment b: bf16[24, 32] mma_b\n    fragment c: f32[32, 24] "
+            "mma_acc\n"
+            "    ldmatrix a[0, 0] <- S[0, 0, 0]\n    ldmatrix b[0, 0] <- S[1, 0, 0]\n    ldmatrix a[0, 0] <- S[0, 0, "
+            "0]^T\n"
+            "    ldmatrix b[0, 0] <- S[1, 0, 0]^T\n    mma c <- a, b\n    store Y[0, 0] <- c\n",
+            "  smem S: bf16[2, 64, 128] swizzle 128\n")},
+      {"cp_async_sm80", "sm_80",
+       role("    cp_async S[0, 0, 0] <- X[0, 0] rows 64 columns 128\n    cp_commit\n    cp_async S[1, 0, 0] <- X[0, 0] "
+            "rows 5 columns 24\n"
+            "    cp_wait 0\n    put Y[0, thread] = f32(S[0, thread, 3])\n",
+            "  smem S: bf16[2, 64, 128] pad 8\n")},
+      {"element_work_sm80", "sm_80",
+       role("    fragment x: bf16[4, 256] vector vec 8 lanes 32\n    fragment y: f32[4, 256] vector vec 8 lanes 32\n   "
+            " fragment m: f32[4] rows of y\n"
+            "    load x <- X[0, 0] hint evict_first\n    each r, c in y:\n      y[r, c] = exp2(f32(x[r, c])) + "
+            "sin(1.0) * f32(r + c)\n"
+            "    each r in m:\n      m[r] = 0.0\n    row_reduce sum m <- y\n    lane_reduce max m lanes 32\n"
+            "    each r, c in x:\n      x[r, c] = bf16(y[r, c] / m[r])\n    store S[0, 0, 0] <- x\n    sync_threads\n  "
+            "  load x <- S[0, 0, 0]\n",
+            "  smem S: bf16[2, 64, 256] pad 8\n")},
+      {"scalars_sm80", "sm_80",
+       role("    t0 = clock()\n    g = globaltimer()\n    old = atomic_add(C[0], 1)\n    b = broadcast(old)\n    put "
+            "C[1] = b + i32(t0) + i32(g) + max(lane, 3) % 5\n"
+            "    put S[0, thread] = V[thread] + rsqrt(tanh(log2(2.0)))\n    sync_warp\n    var n: i64 = 0\n    while n "
+            "< 5:\n      set n = n + 1\n"
+            "    for i in range(8) unroll 4:\n      if i == 2 and thread > 1:\n        put Y[0, i] = S[0, i]\n      "
+            "else:\n        put Y[1, i] = fma(1.0, 2.0, abs(V[i]))\n",
+            "  smem S: f32[2, 128]\n")},
+      {"tma_multicast_sm90", "sm_90",
+       "  cluster 2\n  map X_map = X box [64, 64] swizzle 128\n" +
+           role("    elect:\n      mbar_init full\n      fence mbar_init\n    cluster_arrive\n    cluster_wait\n    "
+                "elect:\n      prefetch X_map\n"
+                "      expect full[0] bytes 16384\n      tma_load S[0, 0, 0] <- X_map[0, 0] on full[0] multicast 3 "
+                "hint evict_last\n"
+                "      arrive full[1] at 1\n    wait full[0] parity 0\n",
+                kTile)},
+      {"bulk_and_barriers_sm90", "sm_90",
+       role("    elect:\n      mbar_init full\n      fence mbar_init\n    sync_threads\n    elect:\n      expect "
+            "full[0] bytes 256\n"
+            "      bulk_load S[0, 0] <- V[0] bytes 256 on full[0] hint evict_first\n    wait full[0] parity 0\n    "
+            "fence proxy_async\n"
+            "    barrier_sync 3 threads 128\n    warp 2:\n      sync_warp\n",
+            "  smem S: f32[2, 64]\n  mbar full[2] count 1\n")},
+      {"stmatrix_sm90", "sm_90",
+       role("    fragment c: f32[64, 64] wgmma_acc\n    each r, c2 in c:\n      c[r, c2] = f32(r * c2)\n    stmatrix "
+            "S[0, 0, 64] <- c[0, 0] columns 64\n"
+            "    sync_threads\n    put Y[0, 0] = f32(S[0, 3, 70])\n",
+            kTile)},
+  };
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(EmitCuda, OtherForms, ::testing::ValuesIn(forms()),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace plait::emit::cuda
