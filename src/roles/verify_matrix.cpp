@@ -103,6 +103,13 @@ bool Matrix::accumulator(const Wgmma& s) {
           "wgmma takes a multiple of 8 up to 256: use several accumulators");
     return false;
   }
+  constexpr int integer_step = 16;
+  bool integer = s.acc.fragment->buffer->type == DType::i32;
+  if (integer && n % integer_step != 0 && n != 8 && n != 24) {
+    error(Rule::wgmma_shape, s.acc.loc, fmt::format("{} has {} columns", quoted(s.acc.fragment), n),
+          "integer products come in 8, 24 and multiples of 16 columns");
+    return false;
+  }
   return begins(Rule::wgmma_shape, s.acc, 0, kWgmmaRows, kWgmmaRows) && begins(Rule::wgmma_shape, s.acc, 1, n, n);
 }
 
