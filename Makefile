@@ -4,7 +4,7 @@ BUILD := build/$(PRESET)
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
-.PHONY: help setup setup-dev build run test test-fast bench bench-compare bundle install format lint asan soak clean
+.PHONY: help setup setup-dev build run test test-fast bench bench-compare test-gpu bench-gpu bundle install format lint asan soak clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -39,6 +39,12 @@ bench: build     ## measure against OpenBLAS and oneDNN, record in bench/results
 bench-compare: build  ## measure again and fail where a ratio fell below the record
 	@scripts/setup.sh bench
 	@scripts/bench.sh $(BUILD) --compare
+
+test-gpu: build  ## role programs against f64 references on this machine's GPU (BUDGET=120 seconds, SEED=0; needs torch)
+	@python3 gpu/test_roles.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_roles.json
+
+bench-gpu: build ## role programs against cuBLAS and cuDNN on this machine's GPU (BUDGET=600 seconds; needs torch)
+	@python3 gpu/bench_roles.py --budget $(or $(BUDGET),600) --out $(BUILD)/roles.json
 
 bundle:          ## one folder and .tar.xz that runs on any x86-64 Linux with glibc >= 2.36
 	@scripts/setup.sh build bundle

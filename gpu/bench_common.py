@@ -398,7 +398,8 @@ class Session:
         parts = [name]
         for side in ("ours", "peer"):
             if f"{side}_ms" in row:
-                rate = f" {row[f'{side}_tflops']:6.0f} TFLOP/s" if f"{side}_tflops" in row else f" {row[f'{side}_tbs']:6.2f} TB/s" if f"{side}_tbs" in row else ""
+                rate = f" {row[f'{side}_tflops']:6.0f} TFLOP/s" if f"{side}_tflops" in row else ""
+                rate += f" {row[f'{side}_tbs']:6.2f} TB/s" if f"{side}_tbs" in row else ""
                 parts.append(f"{side} {row[f'{side}_ms']:9.4f} ms{rate}")
         if "ratio" in row:
             parts.append(f"ratio {row['ratio']:.4f} [{row['low']:.4f}, {row['high']:.4f}] hot {row['back_to_back']:.4f}")
