@@ -1,11 +1,12 @@
 """GPU tests: role programs on fresh random inputs against f64 references, outputs poisoned, the same bits launch after launch.
 
-    python gpu/test_roles.py [--budget SECONDS] [--seed N]
+    python gpu/test_roles.py [--budget SECONDS] [--seed N] [--out FILE]
 
 A core of cases always runs; then random cases until the budget is used up.
 """
 
 import argparse
+import json
 import math
 import random
 import sys
@@ -107,6 +108,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--budget", type=float, default=60, help="seconds (default 60); the core runs whatever it takes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", default="", help="JSON file of the outcome")
     parser.add_argument("--core-only", action="store_true")
     options = parser.parse_args()
     if not torch.cuda.is_available():
@@ -134,6 +136,9 @@ def main():
         run(*drawn(rng))
     seconds = time.monotonic() - begin
     print(f"{count} cases ({core_count} core, {count - core_count} drawn with seed {options.seed}) in {seconds:.0f} s, {len(failures)} failed")
+    if options.out:
+        with open(options.out, "w") as file:
+            json.dump({"cases": count, "core": core_count, "seed": options.seed, "failed": failures, "device": torch.cuda.get_device_name(0)}, file)
     sys.exit(1 if failures else 0)
 
 
