@@ -248,7 +248,8 @@ def launch_cpu_us(launch, times=2000):
 
 def cold(name, **options):
     """Milliseconds from role text to loaded module without any cache; the steps as the report tells them, and plait's own share."""
-    torch.cuda.current_stream()
+    torch.zeros(1, device="cuda")  # the context is there before
+    torch.cuda.synchronize()
     begin = time.perf_counter()
     roles = plait_gpu.Roles.file(name, no_cache=True, **options)
     roles.load()

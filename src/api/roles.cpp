@@ -1,5 +1,6 @@
 // The C interface to role programs on NVIDIA devices.
 #include "arguments.h"
+#include "cuda/architecture.h"
 #include "handles.h"
 
 using plait::Diagnostics;
@@ -11,9 +12,17 @@ namespace cuda = plait::cuda;
 
 namespace {
 
+/// Of the device that this thread uses; empty where there is none.
+std::string current_architecture() {
+  auto driver = cuda::driver();
+  if (!driver) return {};
+  auto current = cuda::current_context(**driver);
+  return current ? cuda::architecture_of(current->device) : std::string();
+}
+
 cuda::BuildOptions build_options(const plait_roles_options& given) {
   cuda::BuildOptions options;
-  if (given.architecture != nullptr) options.architecture = given.architecture;
+  options.architecture = given.architecture != nullptr ? given.architecture : current_architecture();
   if (given.cuda_source != nullptr) options.source = given.cuda_source;
   options.source_only = given.source_only != 0;
   options.compile.no_cache = given.no_cache != 0;

@@ -1,5 +1,7 @@
 #include "cuda/architecture.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 namespace plait::cuda {
@@ -27,6 +29,10 @@ bool runs_on(const Architecture& code, const DeviceInfo& device) {
   int number = 10 * device.major + device.minor;
   if (code.is_specific) return code.number == number;
   return code.number / 10 == device.major && code.number <= number;
+}
+
+std::string architecture_of(const DeviceInfo& device) {
+  return fmt::format("sm_{}{}{}", device.major, device.minor, device.major >= 9 ? "a" : "");
 }
 
 }  // namespace plait::cuda

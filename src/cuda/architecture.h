@@ -18,4 +18,7 @@ std::optional<Architecture> parse_architecture(std::string_view text);
 /// Plain code runs on later devices of its generation too, specific code on that one architecture.
 bool runs_on(const Architecture& code, const DeviceInfo& device);
 
+/// The architecture of a device, with the features of it alone, which role programs may use.
+std::string architecture_of(const DeviceInfo& device);
+
 }  // namespace plait::cuda

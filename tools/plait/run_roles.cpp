@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cuda/architecture.h"
 #include "cuda/build.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
@@ -158,11 +159,6 @@ Result<std::vector<runtime::StagedFile>> run_on_device(const cuda::Kernel& kerne
   return files;
 }
 
-/// With the features of that architecture alone, which role programs may use.
-std::string architecture_of(const cuda::DeviceInfo& device) {
-  return fmt::format("sm_{}{}{}", device.major, device.minor, device.major >= 9 ? "a" : "");
-}
-
 Result<cuda::Built> build_file(const std::string& path, const lang::Bindings& bindings, const RolesFlags& flags,
                                bool source_only) {
   auto text = runtime::read_source(path);
@@ -207,7 +203,7 @@ Outcome run_roles(RunRequest request, RolesFlags flags, const Command& command) 
   auto context = device_context();
   if (!context) return fail(context.diagnostics());
   outcome.text += fmt::format("device   {}, {} multiprocessors\n", context->device.name, context->device.sms);
-  if (flags.architecture.empty()) flags.architecture = architecture_of(context->device);
+  if (flags.architecture.empty()) flags.architecture = cuda::architecture_of(context->device);
   auto built = build_file(request.path, request.bindings, flags, false);
   if (!built) return fail(built.diagnostics());
   outcome.diagnostics = built->kernel->code().warnings;

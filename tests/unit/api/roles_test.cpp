@@ -12,6 +12,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
+/// Tests are the same on a machine with a device.
+[[maybe_unused]] const int kNoDriver = ::setenv("PLAIT_LIBCUDA", "/nonexistent/libcuda.so.1", 1);
+
 const char* kCopy = R"(
 roles copy(X: in f32[N], Y: out f32[N], n: i32 = 7; vec = 4) device h200:
   launch ceildiv(i32(N), 32 * vec)
@@ -142,6 +145,18 @@ TEST(RolesTest, CompilesSourceOfTheCaller) {
   }
   EXPECT_EQ(copy.status, PLAIT_REJECTED);
   EXPECT_THAT(copy.messages, HasSubstr("this is no program"));
+}
+
+TEST(RolesTest, PreparesNothingWithoutADriver) {
+  Compiled copy;
+  compile(copy, kCopy, source_only());
+  plait_launch* launch = nullptr;
+  plait_diagnostics* diagnostics = nullptr;
+  EXPECT_EQ(plait_launch_prepare(copy.roles, nullptr, 0, &launch, &diagnostics), PLAIT_REJECTED);
+  EXPECT_EQ(launch, nullptr);
+  EXPECT_THAT(take(diagnostics), HasSubstr("there is no NVIDIA driver here"));
+  EXPECT_EQ(plait_roles_load(copy.roles, &diagnostics), PLAIT_REJECTED);
+  EXPECT_THAT(take(diagnostics), HasSubstr("[gpu-driver]"));
 }
 
 TEST(RolesTest, RefusesMisuse) {
