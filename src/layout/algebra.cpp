@@ -94,8 +94,7 @@ std::vector<Layout> by_stride(const Layout& layout) {
   for (const Layout& leaf : layout.leaves()) {
     if (leaf.extent() > 1) leaves.push_back(leaf);
   }
-  std::stable_sort(leaves.begin(), leaves.end(),
-                   [](const Layout& a, const Layout& b) { return a.stride() < b.stride(); });
+  std::sort(leaves.begin(), leaves.end(), [](const Layout& a, const Layout& b) { return a.stride() < b.stride(); });
   return leaves;
 }
 
@@ -140,7 +139,8 @@ Layout right_inverse(const Layout& layout) {
     leaves.push_back({leaf.extent(), leaf.stride(), weight});
     weight *= leaf.extent();
   }
-  std::stable_sort(leaves.begin(), leaves.end(), [](const Leaf& a, const Leaf& b) { return a.stride < b.stride; });
+  std::sort(leaves.begin(), leaves.end(),
+            [](const Leaf& a, const Leaf& b) { return std::pair(a.stride, a.weight) < std::pair(b.stride, b.weight); });
   std::vector<Layout> modes;
   std::int64_t reached = 1;
   for (const Leaf& leaf : leaves) {

@@ -55,7 +55,7 @@ std::optional<SmemTile::Position> SmemTile::position(std::int64_t offset) const 
   std::int64_t linear = swizzled(offset, span);
   std::int64_t panel = linear % copy_bytes() / panel_bytes(), within = linear % panel_bytes();
   std::int64_t inner = within % pitch() * 8 / bits, column = panel * panel_columns() + inner;
-  if (inner >= panel_columns() || column >= columns) return {};
+  if (column >= columns) return {};
   return Position{linear / copy_bytes(), within / pitch(), column};
 }
 

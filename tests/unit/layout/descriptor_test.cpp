@@ -103,6 +103,7 @@ TEST(WgmmaOperand, ErrorsNameWhatIsTaken) {
   EXPECT_EQ(error({tile, Major::mn, 64, 0, 32, 0}), "begins at column 32, inside a panel of 64");
   EXPECT_EQ(error({tile, Major::mn, 64, 4, 0, 0}), "begins at row 4, which is no multiple of 8");
   EXPECT_EQ(error({tile, Major::mn, 64, 120, 0, 0}), "of 16 x 64 leaves the tile of 128 x 128");
+  EXPECT_EQ(error({tile, Major::mn, 72, 0, 64, 0}), "of 16 x 72 leaves the tile of 128 x 128");
   EXPECT_EQ(error({tile, Major::k, 12, 0, 0, 0}), "has an extent of 12; wgmma takes multiples of 8 up to 256");
   EXPECT_EQ(error({tile, Major::k, 264, 0, 0, 0}), "has an extent of 264; wgmma takes multiples of 8 up to 256");
   EXPECT_EQ(error({tile, Major::k, 64, 0, 0, 2}), "begins outside its tile");
