@@ -46,10 +46,11 @@ Result<Driver> load_driver(const std::string& library) {
 }
 
 Result<const Driver*> driver() {
-  static const Result<Driver> loaded = [] {
+  // Never destroyed: kernels may outlive the statics of the library.
+  static const Result<Driver>& loaded = *new Result<Driver>([] {
     std::string named = environment("PLAIT_LIBCUDA");
     return load_driver(named.empty() ? "libcuda.so.1" : named);
-  }();
+  }());
   if (!loaded) return loaded.diagnostics();
   return &*loaded;
 }
