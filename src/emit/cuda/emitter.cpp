@@ -26,13 +26,39 @@ constexpr std::array kReserved = {
     "unsigned",  "using",      "virtual",   "void",     "volatile", "while",     "min",     "max",      "smem",
     "shared",    "block_warp", "threadIdx", "blockIdx", "gridDim",  "blockDim",  "i"};
 
+/// The last comma before `limit` that stands outside template arguments and conditions of loops, or the first one
+/// behind.
+std::size_t break_place(std::string_view text, std::size_t limit) {
+  std::size_t best = std::string_view::npos;
+  bool in_template = false;
+  for (std::size_t at = 0; at + 1 < text.size(); ++at) {
+    if (text[at] == '<' && text[at + 1] != ' ' && text[at + 1] != '=') in_template = true;
+    if (text[at] == '>') in_template = false;
+    if (in_template || text[at] != ',' || text[at + 1] != ' ') continue;
+    if (at > limit && best != std::string_view::npos) break;
+    best = at;
+  }
+  return best;
+}
+
 }  // namespace
 
 Emitter::Emitter(const roles::Program& of, std::string_view architecture)
     : program(of), arch(architecture), sm(architecture_number(architecture)), arena(roles::arena(of)) {}
 
 void Emitter::line(std::string_view text) {
-  if (!text.empty()) text_.append(static_cast<std::size_t>(depth_) * 2, ' ').append(text);
+  constexpr std::size_t width = 112, deeper = 4;
+  std::size_t indent = static_cast<std::size_t>(depth_) * 2;
+  bool comment = text.substr(0, 2) == "//";
+  // Long statements are broken behind commas.
+  while (!comment && indent + text.size() > width) {
+    std::size_t comma = break_place(text, width - indent);
+    if (comma == std::string_view::npos) break;
+    text_.append(indent, ' ').append(text.substr(0, comma + 1)) += '\n';
+    text.remove_prefix(comma + 2);
+    indent = static_cast<std::size_t>(depth_) * 2 + deeper;
+  }
+  if (!text.empty()) text_.append(indent, ' ').append(text);
   text_ += '\n';
 }
 

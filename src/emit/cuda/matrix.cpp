@@ -151,7 +151,9 @@ std::string register_at(Emitter& e, const roles::FragmentRef& ref, std::int64_t 
       if (*value != 0) text += fmt::format(" + {}", *value * times / over);
       return;
     }
-    text += fmt::format(" + {} * {} / {}", expr_text(e, index, Level::unary), times, over);
+    text += " + " + expr_text(e, index, Level::product);
+    if (times != 1) text += fmt::format(" * {}", times);
+    if (over != 1) text += fmt::format(" / {}", over);
   };
   add(ref.begin[0], per_block, block);
   // Columns of A blocks: 4 registers hold 32 bytes of k; over a whole block that is columns / columns_a_register.
@@ -176,14 +178,19 @@ void emit(Emitter& e, const roles::Wgmma& s) {
   form.trans_a = s.trans_a;
   form.a = registers ? registers->fragment->buffer->type : std::get<roles::SmemRef>(s.a).smem->buffer->type;
   constexpr int warpgroup = 128;
-  std::string a = registers ? register_at(e, *registers, kInstructionRows, warpgroup)
-                            : descriptor(e, std::get<roles::SmemRef>(s.a), s.trans_a);
+  std::string a = registers ? register_at(e, *registers, kInstructionRows, warpgroup) : "a_desc";
   std::string add = s.clear ? "!(" + expr_text(e, s.clear) + ")" : "1";
   if (auto literal = s.clear ? ir::as_int(s.clear) : std::nullopt) add = *literal != 0 ? "0" : "1";
-  e.line(fmt::format(
-      "{}({}, {}, {}, {});", wgmma_helper(e, form),
-      register_at(e, {s.acc.fragment, {s.acc.begin[0], ir::int_literal(0)}, {}}, kInstructionRows, warpgroup), a,
-      descriptor(e, s.b, !s.trans_b), add));
+  e.open("");
+  auto declare = [&](const std::string& name, const std::string& value) {
+    e.line(fmt::format("const unsigned long long {} = {};", name, value));
+  };
+  if (!registers) declare(a, descriptor(e, std::get<roles::SmemRef>(s.a), s.trans_a));
+  declare("b_desc", descriptor(e, s.b, !s.trans_b));
+  roles::FragmentRef whole_rows{s.acc.fragment, {s.acc.begin[0], ir::int_literal(0)}, {}};
+  e.line(fmt::format("{}({}, {}, b_desc, {});", wgmma_helper(e, form),
+                     register_at(e, whole_rows, kInstructionRows, warpgroup), a, add));
+  e.close();
   e.issued.push_back(s.acc.fragment);
   if (registers) e.issued.push_back(registers->fragment);
 }
@@ -304,10 +311,11 @@ void emit(Emitter& e, const roles::StMatrix& s) {
     if (copy_bits)
       values += fmt::format(", from[column / 4 + {}]", q);
     else
-      values += fmt::format(",\n    {}(from[column / 2 + {}], from[column / 2 + {}])",
+      values += fmt::format(", {}(from[column / 2 + {}], from[column / 2 + {}])",
                             e.helper(fmt::format("pack_{}x2", ir::dtype_name(to))), 2 * q, 2 * q + 1);
   }
-  e.line(fmt::format("{}({}{});", e.helper("stmatrix_x4"), element_address(e, s.dst, row, column), values));
+  e.line(fmt::format("const unsigned to = {};", element_address(e, s.dst, row, column)));
+  e.line(fmt::format("{}(to{});", e.helper("stmatrix_x4"), values));
   e.close();
   e.close();
 }

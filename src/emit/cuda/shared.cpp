@@ -24,11 +24,18 @@ class Sum {
     return constant_ == 0 ? text_ : fmt::format("{} {} {}", text_, constant_ < 0 ? '-' : '+', std::abs(constant_));
   }
 
- private:
+  /// Products and quotients go on from left to right; anything weaker needs parentheses.
   static std::string wrapped(const std::string& index) {
-    bool simple = index.find_first_of(" ?:") == std::string::npos;
-    return simple ? index : "(" + index + ")";
+    int depth = 0;
+    bool weaker = false;
+    for (char c : index) {
+      depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+      weaker = weaker || (depth == 0 && std::string_view("+-?<>=&|^").find(c) != std::string_view::npos);
+    }
+    return weaker ? "(" + index + ")" : index;
   }
+
+ private:
   std::string text_;
   std::int64_t constant_ = 0;
 };
@@ -91,8 +98,9 @@ void add_place(Sum& sum, const roles::SmemDecl& smem, const Shape& shape, const 
     sum.add(std::to_string(value % per_panel), shape.size);
     return;
   }
-  sum.add(fmt::format("(({}) / {})", column, per_panel), panel_bytes(smem));
-  sum.add(fmt::format("(({}) % {})", column, per_panel), shape.size);
+  std::string whole = Sum::wrapped(column);
+  sum.add(fmt::format("{} / {}", whole, per_panel), panel_bytes(smem));
+  sum.add(fmt::format("{} % {}", whole, per_panel), shape.size);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ void emit(Emitter& e, const roles::MbarInit& s) {
 void emit(Emitter& e, const roles::Wait& s) {
   e.needs_sm(kHopper, s.mbar.loc, "waiting on an mbarrier");
   e.line(fmt::format("{}({}, {} & 1);", e.helper("mbar_wait"), mbar_address(e, s.mbar),
-                     expr_text(e, s.parity, Level::equality)));
+                     expr_text(e, s.parity, Level::product)));
 }
 
 void emit(Emitter& e, const roles::Arrive& s) {
