@@ -1,6 +1,9 @@
 // Every form of instruction that the emitter prints, assembled by NVRTC for its architecture.
 #include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "roles/verify.h"
 #include "unit/cuda/fixture.h"
 
@@ -158,6 +161,45 @@ std::vector<Form> forms() {
 
 INSTANTIATE_TEST_SUITE_P(EmitCuda, OtherForms, ::testing::ValuesIn(forms()),
                          [](const auto& test) { return std::string(test.param.name); });
+
+struct Shipped {
+  const char* name;
+  const char* arch;
+  lang::Bindings bindings = {};
+};
+
+class RolePrograms : public ::testing::TestWithParam<Shipped> {};
+
+TEST_P(RolePrograms, AssembleWithoutSpillsOrSerializedInstructions) {
+  NEEDS_COMPILER(nvrtc);
+  const Shipped& shipped = GetParam();
+  std::string path = std::string(PLAIT_SOURCE_DIR) + "/tests/roles/" + shipped.name + ".roles";
+  std::ifstream in(path);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  Result<roles::Program> program = roles::parse(std::make_shared<SourceFile>(path, text), shipped.bindings);
+  ASSERT_TRUE(program.ok()) << program.diagnostics().render();
+  Diagnostics found = roles::verify(*program);
+  ASSERT_FALSE(found.has_errors()) << found.render();
+  Result<Module> module = emit(*program, shipped.arch);
+  ASSERT_TRUE(module.ok()) << module.diagnostics().render();
+  Result<plait::cuda::Code> code = plait::cuda::compile(*nvrtc, *module);
+  ASSERT_TRUE(code.ok()) << code.diagnostics().render();
+  EXPECT_EQ(code->report.spill_store_bytes + code->report.spill_load_bytes, 0);
+  EXPECT_TRUE(code->warnings.empty()) << code->warnings.render();
+}
+
+INSTANTIATE_TEST_SUITE_P(EmitCuda, RolePrograms,
+                         ::testing::Values(Shipped{"matmul_coop", "sm_90a"},
+                                           Shipped{"matmul_coop", "sm_90a", {{"in_flight", "1"}}},
+                                           Shipped{"matmul_multicast", "sm_90a"}, Shipped{"matmul_pingpong", "sm_90a"},
+                                           Shipped{"attention_fwd", "sm_90a"},
+                                           Shipped{"attention_fwd", "sm_90a", {{"causal", "true"}, {"paired", "true"}}},
+                                           Shipped{"matmul_sm80", "sm_80"}, Shipped{"matmul_sm80", "sm_89"},
+                                           Shipped{"matmul_sm80", "sm_90"}, Shipped{"softmax_rows", "sm_80"},
+                                           Shipped{"softmax_rows", "sm_90a"}, Shipped{"copy_bulk", "sm_90"},
+                                           Shipped{"micro/micro_wgmma", "sm_90a"}, Shipped{"micro/micro_tma", "sm_90"},
+                                           Shipped{"micro/micro_vector", "sm_90"},
+                                           Shipped{"micro/micro_barriers", "sm_90"}));
 
 }  // namespace
 }  // namespace plait::emit::cuda
