@@ -59,7 +59,7 @@ Var Binder::declare(const std::string& name, DType type, ir::VarKind kind, const
   return var;
 }
 
-ExprRef Binder::value(const syntax::ExprRef& e) {
+ExprRef Binder::raw(const syntax::ExprRef& e) {
   ExprRef value = names_.value(e);
   if (value == nullptr) return nullptr;
   ir::walk(value, [&](const ir::Expr& x) {
@@ -69,7 +69,7 @@ ExprRef Binder::value(const syntax::ExprRef& e) {
                   fmt::format("`{}` is {} and has no elements", load->buffer->name,
                               mbars_.contains(load->buffer.get()) ? "an mbar" : "a map"));
   });
-  return settle(value, e->loc);
+  return value;
 }
 
 ExprRef Binder::settle(const ExprRef& e, const Loc& loc) {
@@ -78,7 +78,7 @@ ExprRef Binder::settle(const ExprRef& e, const Loc& loc) {
 }
 
 ExprRef Binder::stored(DType type, const syntax::ExprRef& e) {
-  ExprRef value = names_.value(e);
+  ExprRef value = raw(e);
   return value == nullptr ? nullptr : ir::convert_for_store(type, value, e->loc, *diags_);
 }
 

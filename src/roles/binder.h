@@ -31,7 +31,9 @@ class Binder {
   void show(const Var& var) { names_.define(var->name, lang::Scalar{ir::var_ref(var, var->loc), {}}, var->loc); }
 
   // Values. An integer literal that nothing gives a type is an i32.
-  ExprRef value(const syntax::ExprRef& e);
+  ExprRef value(const syntax::ExprRef& e) { return e == nullptr ? nullptr : settle(raw(e), e->loc); }
+  /// The same while literals may still take any type.
+  ExprRef raw(const syntax::ExprRef& e);
   ExprRef settle(const ExprRef& e, const Loc& loc);
   ExprRef stored(DType type, const syntax::ExprRef& e);
   std::vector<ExprRef> values(const std::vector<syntax::ExprRef>& list);

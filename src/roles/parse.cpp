@@ -4,7 +4,6 @@
 
 #include <set>
 
-#include "ir/visit.h"
 #include "lang/header.h"
 #include "lang/operations.h"
 #include "lang/suggest.h"
@@ -121,22 +120,6 @@ void RoleParser::head_line() {
   if (at(Tok::indent)) indented_block([&] { sync_line(); });
 }
 
-void RoleParser::check_host(const ExprRef& e, const Loc& loc, bool only_call) {
-  if (e == nullptr) return;
-  ir::walk(e, [&](const ir::Expr& x) {
-    if (const auto* load = std::get_if<ir::Load>(&x.node)) {
-      bind_.diags().error(Rule::host_value, loc,
-                          fmt::format("the host does not read elements of `{}`", load->buffer->name));
-    }
-    const auto* ref = std::get_if<ir::VarRef>(&x.node);
-    bool at_call = ref == nullptr || ref->var->kind == ir::VarKind::dim || ref->var->kind == ir::VarKind::scalar;
-    if (!only_call || at_call) return;
-    bind_.diags().error(Rule::host_value, loc,
-                        fmt::format("the condition uses `{}`, which is no dim and no scalar", ref->var->name),
-                        "a require is over dims and scalar parameters");
-  });
-}
-
 void RoleParser::host_let() {
   Loc loc = errors_.loc(cur());
   std::string name = new_name("the name to define");
@@ -146,25 +129,20 @@ void RoleParser::host_let() {
   let(name, expression(), loc);
   body_ = outer;
   if (lets.empty()) return;
-  auto& made = std::get<Let>(lets.front()->node);
-  check_host(made.value, loc, false);
-  program_.lets.push_back(made);
+  program_.lets.push_back(std::get<Let>(lets.front()->node));
 }
 
 void RoleParser::require() {
   Loc loc = errors_.loc(cur());
   ExprRef cond = lang::make_condition(bind_.value(expression()), "require", loc, bind_.diags());
   std::string message = optional_message();
-  check_host(cond, loc, true);
   program_.requires_.push_back({cond, message, loc});
 }
 
 void RoleParser::launch() {
   constexpr std::size_t kMaxExtents = 3;
   do {
-    Loc loc = errors_.loc(cur());
     ExprRef extent = bind_.value(expression());
-    check_host(extent, loc, false);
     if (program_.launch.size() == kMaxExtents)
       return fail(Rule::roles_head, cur(), "launch has more than 3 extents", "fold two of them into one");
     program_.launch.push_back(std::move(extent));

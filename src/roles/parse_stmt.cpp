@@ -234,7 +234,7 @@ bool RoleParser::special(const std::string& name, const syntax::Call& call, cons
 
 /// A name of a literal needs no variable: it stands for the literal, as a compile-time parameter does.
 void RoleParser::let(const std::string& name, const Source& value, const Loc& loc) {
-  ExprRef raw = bind_.names().value(value);
+  ExprRef raw = bind_.raw(value);
   if (raw != nullptr && ir::is_literal(raw) && !is_cast(value)) {
     bind_.names().define(name, lang::Scalar{raw, {}}, loc);
     return;
@@ -286,7 +286,7 @@ bool RoleParser::loop_bounds(For& loop, std::string_view kind, const Loc& loc) {
   }
   std::array<ExprRef, 3> bounds = {ir::int_literal(0, loc), nullptr, ir::int_literal(1, loc)};
   for (std::size_t i = 0; i < args.size(); ++i) {
-    bounds[args.size() == 1 ? 1 : i] = bind_.names().value(args[i].value);
+    bounds[args.size() == 1 ? 1 : i] = bind_.raw(args[i].value);
   }
   if (std::find(bounds.begin(), bounds.end(), nullptr) != bounds.end()) return false;
   if (!ir::unify(bounds, kind, loc, bind_.diags())) return false;

@@ -42,7 +42,6 @@ class RoleParser : public syntax::Parser {
   void prologue();
   void role();
   void role_clause(Role& role, std::set<std::string>& seen);
-  void check_host(const ExprRef& e, const Loc& loc, bool only_call);
   Swizzle swizzle_clause();
 
   // parse_stmt.cpp: bodies, scalars, control

@@ -13,6 +13,7 @@ namespace plait::roles {
 namespace {
 
 constexpr std::int64_t kMaxMbars = 1024;
+constexpr int kMaxOccupancy = 32;
 constexpr std::int64_t kMaxArrivals = (1 << 20) - 1;
 /// Shared memory that a multiprocessor keeps for each block besides what the block asks for.
 constexpr std::int64_t kBlockReserve = 1024;
@@ -60,6 +61,10 @@ void Declarations::host() {
   for (const Let& let : program_.lets) host_value(let.value, fmt::format("`{}`", let.var->name), false);
   for (const ExprRef& extent : program_.launch) host_value(extent, "launch", false);
   for (const ir::Require& require : program_.requires_) host_value(require.cond, "require", true);
+  if (program_.occupancy < 1 || program_.occupancy > kMaxOccupancy) {
+    error(Rule::role_literal, program_.loc, fmt::format("occupancy is {}", program_.occupancy),
+          fmt::format("it is 1 to {}", kMaxOccupancy));
+  }
   if (program_.cluster < 1 || program_.cluster > limits_.cluster) {
     error(Rule::cluster_size, program_.loc, fmt::format("a cluster of {} blocks", program_.cluster),
           fmt::format("a cluster has 1 to {} blocks", limits_.cluster));

@@ -212,6 +212,9 @@ void Places::uniform(const Stmt& stmt, Uniform wanted) {
 /// uniform conditions in the only role.
 void Places::block_barrier(const Stmt& stmt) {
   barriers_.push_back(first_line(stmt));
+  if (!std::holds_alternative<SyncThreads>(stmt.node) && check_.program.cluster == 1)
+    error(Rule::cluster_use, stmt, fmt::format("`{}`, and the program has no cluster", first_line(stmt)),
+          "write sync_threads, or add cluster 2 to the head");
   if (control_ == 0) return;
   if (role_ == nullptr || check_.program.roles.size() == 1) return uniform(stmt, Uniform::block);
   error(Rule::block_barrier, stmt,
@@ -234,8 +237,36 @@ void Places::warpgroup(const Stmt& stmt) {
 
 }  // namespace
 
+namespace {
+
+template <typename Barrier>
+void named_barrier(const Check& check, const Met& met, const Barrier& s) {
+  constexpr std::int64_t kMaxId = 15;
+  Range id = met.ranges.of(s.id);
+  if (id.most < 1 || id.least > kMaxId) {
+    check.diags.error(Rule::barrier_id, s.id->loc.known() ? s.id->loc : met.stmt.loc,
+                      id.constant() ? fmt::format("there is no named barrier {}", id.least)
+                                    : fmt::format("`{}` is never 1 to 15", value_text(s.id)));
+  }
+  std::int64_t threads = thread_count(check.program);
+  if (s.threads % kWarp == 0 && s.threads >= kWarp && s.threads <= threads) return;
+  check.diags.error(Rule::barrier_id, met.stmt.loc,
+                    fmt::format("a barrier over {} threads, and the block has {}", s.threads, threads),
+                    "write a multiple of 32: the threads of all that arrive at it");
+}
+
+void check_barriers(const Check& check) {
+  scan(check, [&](const Met& met) {
+    if (const auto* sync = std::get_if<BarrierSync>(&met.stmt.node)) named_barrier(check, met, *sync);
+    if (const auto* arrive = std::get_if<BarrierArrive>(&met.stmt.node)) named_barrier(check, met, *arrive);
+  });
+}
+
+}  // namespace
+
 void check_places(const Check& check) {
   const Program& program = check.program;
+  check_barriers(check);
   Places prologue(check, nullptr, 0, program.prologue);
   int first_warp = 0;
   std::vector<std::string> expected;

@@ -2,12 +2,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include "session.h"
+#include "roles.h"
 
 namespace plait::cli {
 namespace {
 
 Outcome check(const ProgramOptions& options) {
+  if (roles::is_role_file(options.path)) return check_roles(options);
   lang::Bindings bindings = parse_assignments(options.bindings, "-D");
   auto program = load_program(options.path);
   if (!program) return failed(program.diagnostics());
@@ -43,7 +44,7 @@ Outcome check(const ProgramOptions& options) {
 }  // namespace
 
 void add_check(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "check", "Check a tile program: syntax, types, every rule of the language");
+  CLI::App* sub = add_command(app, command, "check", "Check a tile or role program: syntax, types, every rule of the language");
   auto options = std::make_shared<ProgramOptions>();
   add_program_options(*sub, command, *options);
   sub->callback([options, &command] { command.action = [options] { return check(*options); }; });

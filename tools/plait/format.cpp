@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "runtime/files.h"
-#include "session.h"
+#include "roles.h"
 
 namespace plait::cli {
 namespace {
@@ -16,6 +16,7 @@ struct FormatOptions {
 
 /// Formats one file; what it changes goes where the options say.
 void format_file(const std::string& path, const FormatOptions& options, Outcome& outcome, std::vector<Report>& files) {
+  if (roles::is_role_file(path)) return outcome.diagnostics.add(no_format(path));
   auto program = load_program(path);
   if (!program) return outcome.diagnostics.append(program.diagnostics());
   std::string text = syntax::format(program->file);

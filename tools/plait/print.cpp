@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "session.h"
+#include "roles.h"
 
 namespace plait::cli {
 namespace {
@@ -58,6 +58,10 @@ class Printer {
 Outcome print(const PrintOptions& options) {
   if (options.list_passes) return list_passes();
   if (options.program.path.empty()) throw UsageError{"print: FILE is required"};
+  if (roles::is_role_file(options.program.path)) {
+    if (!options.after.empty() || options.after_all) throw UsageError{"print: passes are for tile programs"};
+    return print_roles(options.program);
+  }
   const auto& passes = runtime::front_passes();
   bool known = options.after.empty() || std::any_of(passes.begin(), passes.end(),
                                                     [&](const runtime::Pass& p) { return p.name == options.after; });

@@ -1,0 +1,60 @@
+#include "roles.h"
+
+#include <fmt/format.h>
+
+#include "roles/arena.h"
+#include "roles/verify.h"
+#include "runtime/files.h"
+
+namespace plait::cli {
+namespace {
+
+Result<roles::Program> load(const ProgramOptions& options) {
+  if (!options.kernel.empty()) throw UsageError{"--kernel: a .roles file holds one program"};
+  lang::Bindings bindings = parse_assignments(options.bindings, "-D");
+  auto source = runtime::read_source(options.path);
+  if (!source) return source.diagnostics();
+  return roles::parse(*source, bindings);
+}
+
+}  // namespace
+
+Outcome check_roles(const ProgramOptions& options) {
+  Outcome outcome;
+  outcome.report.set("file", options.path);
+  auto program = load(options);
+  outcome.diagnostics = program.ok() ? roles::verify(*program) : program.diagnostics();
+  if (!program.ok() || outcome.diagnostics.has_errors()) return outcome;
+  std::int64_t bytes = roles::arena(*program).bytes;
+  auto threads = std::int64_t{roles::thread_count(*program)};
+  outcome.text = fmt::format("{}: {} is right: {} threads, {} bytes of shared memory a block\n", options.path,
+                             program->name, threads, bytes);
+  Report entry;
+  entry.set("kernel", program->name);
+  entry.set("ok", true);
+  entry.set("threads", threads);
+  entry.set("smem_bytes", bytes);
+  outcome.report.set("kernels", std::vector<Report>{entry});
+  return outcome;
+}
+
+Outcome print_roles(const ProgramOptions& options) {
+  auto program = load(options);
+  if (!program) return failed(program.diagnostics());
+  Outcome outcome;
+  outcome.text = roles::print(*program);
+  outcome.report.set("kernel", program->name);
+  outcome.report.set("text", outcome.text);
+  return outcome;
+}
+
+Diagnostic no_format(const std::string& path) {
+  return {Rule::roles_file,
+          Loc{std::make_shared<const SourceFile>(path, ""), 0, 0, 1},
+          "role programs are not formatted: their comments would be lost",
+          fmt::format("see the canonical text without comments by plait print {}", path),
+          {},
+          Severity::error};
+}
+
+}  // namespace plait::cli
