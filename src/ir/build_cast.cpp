@@ -65,9 +65,9 @@ ExprRef fold_cast(DType type, const Expr& a, Rounding rounding, bool saturate, c
 ExprRef make_cast(DType type, ExprRef a, std::optional<Rounding> rounding, bool saturate, Loc loc, Diagnostics& diags) {
   if (a == nullptr || !check_options(type, a->type, rounding, saturate, loc, diags)) return nullptr;
   Rounding chosen = rounding.value_or(default_rounding(type));
-  if (a->weak || is_literal(a)) {
-    return map_weak(a, [&](const ExprRef& literal) { return fold_cast(type, *literal, chosen, saturate, loc); });
-  }
+  if (is_literal(a)) return fold_cast(type, *a, chosen, saturate, loc);
+  a = settle(a, loc, diags);
+  if (a == nullptr) return nullptr;
   if (is_identity(type, a->type, saturate)) return a;
   return make_expr(type, std::move(loc), Cast{std::move(a), chosen, saturate});
 }

@@ -169,15 +169,12 @@ bool check_arity(Intrinsic fn, std::size_t count, const Loc& loc, Diagnostics& d
 
 ExprRef make_unary(UnaryOp op, ExprRef a, Loc loc, Diagnostics& diags) {
   if (a == nullptr || !check_domain(domain_of(op), unary_op_token(op), a, loc, diags)) return nullptr;
-  if (!a->weak && !is_literal(a)) {
-    DType type = a->type;
-    return make_expr(type, std::move(loc), Unary{op, std::move(a)});
-  }
-  return map_weak(a, [&](const ExprRef& literal) {
-    DType type = literal->type;
-    if (is_float(type)) return float_of(type, -real(literal), loc, literal->weak);
-    return make_expr(type, loc, IntLit{evaluate_int(op, type, *as_int(literal))}, literal->weak);
-  });
+  if (!is_literal(a)) a = settle(a, loc, diags);
+  if (a == nullptr) return nullptr;
+  DType type = a->type;
+  if (!is_literal(a)) return make_expr(type, std::move(loc), Unary{op, std::move(a)});
+  if (is_float(type)) return float_of(type, -real(a), std::move(loc), a->weak);
+  return make_expr(type, std::move(loc), IntLit{evaluate_int(op, type, *as_int(a))}, a->weak);
 }
 
 ExprRef make_binary(BinaryOp op, ExprRef a, ExprRef b, Loc loc, Diagnostics& diags) {
