@@ -92,7 +92,7 @@ void check(const GemmShape& s, const Machine& machine = {}) {
       },
       machine);
   jit(a, b, c, scratch.data());
-  ASSERT_EQ(std::memcmp(c, expected.data(), size_c * sizeof(Acc)), 0)
+  ASSERT_TRUE(size_c == 0 || std::memcmp(c, expected.data(), size_c * sizeof(Acc)) == 0)
       << "m " << s.m << " n " << s.n << " k " << s.k << (s.trans_a ? " trans_a" : "") << (s.trans_b ? " trans_b" : "")
       << " element " << static_cast<int>(s.element);
 }
