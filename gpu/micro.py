@@ -34,7 +34,7 @@ def wgmma():
     for registers in (False, True):
         for n in WIDTHS:
             roles = plait_gpu.Roles.file("micro/micro_wgmma", n=n, registers=registers, rounds=ROUNDS, allow_serialized=True)
-            alone, row = cycles(roles, counters=(2,))
+            alone, row = cycles(roles, counters=(2,), Y=poisoned(64, n, dtype=torch.float32))
             found[f"m64n{n}k16 A from {'registers' if registers else 'shared'}"] = {
                 "latency": alone / ROUNDS, "interval": row / ROUNDS}
     return found

@@ -19,6 +19,7 @@ extern "C" __global__ void __launch_bounds__(128, 1)
 micro_vector(const float* __restrict__ X,
     float* __restrict__ Y,
     unsigned* __restrict__ T,
+    const long long W,
     const long long C) {
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
   const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(smem_bytes));
@@ -35,7 +36,7 @@ micro_vector(const float* __restrict__ X,
     #pragma unroll
     for (int i = 0; i < 16; i += 4) {
       float4 piece = {};
-      if (i / 16 * 4 + thread / 32 < 4 && i / 4 * 128 + thread % 32 * 4 + i % 4 < C) piece = *reinterpret_cast<const float4*>(X + ((long long)(i / 16 * 4 + thread / 32)) * C + i / 4 * 128 + thread % 32 * 4 + i % 4);
+      if (i / 16 * 4 + thread / 32 < W && i / 4 * 128 + thread % 32 * 4 + i % 4 < C) piece = *reinterpret_cast<const float4*>(X + ((long long)(i / 16 * 4 + thread / 32)) * C + i / 4 * 128 + thread % 32 * 4 + i % 4);
       x[i] = piece.x;
       x[i + 1] = piece.y;
       x[i + 2] = piece.z;
@@ -98,7 +99,7 @@ micro_vector(const float* __restrict__ X,
       piece.y = x[i + 1];
       piece.z = x[i + 2];
       piece.w = x[i + 3];
-      if (i / 16 * 4 + thread / 32 < 4 && i / 4 * 128 + thread % 32 * 4 + i % 4 < C) *reinterpret_cast<float4*>(Y + ((long long)(i / 16 * 4 + thread / 32)) * C + i / 4 * 128 + thread % 32 * 4 + i % 4) = piece;
+      if (i / 16 * 4 + thread / 32 < W && i / 4 * 128 + thread % 32 * 4 + i % 4 < C) *reinterpret_cast<float4*>(Y + ((long long)(i / 16 * 4 + thread / 32)) * C + i / 4 * 128 + thread % 32 * 4 + i % 4) = piece;
     }
     if (thread == 0) {
       T[0] = t1 - t0;

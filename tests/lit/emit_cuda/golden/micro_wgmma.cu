@@ -89,7 +89,9 @@ __device__ __forceinline__ void wgmma_await() {
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
-micro_wgmma(unsigned* __restrict__ T) {
+micro_wgmma(unsigned* __restrict__ T,
+    float* __restrict__ Y,
+    const long long N) {
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
   const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(smem_bytes));
   const unsigned A_s = smem;
@@ -99,6 +101,7 @@ micro_wgmma(unsigned* __restrict__ T) {
   // role math
   {
     fewer_registers<240>();
+    const int warp = block_warp;
     const int lane = threadIdx.x % 32;
     const int thread = threadIdx.x;
     float acc[128];
@@ -177,6 +180,14 @@ micro_wgmma(unsigned* __restrict__ T) {
     wgmma_await<0>();
     keep(acc);
     const unsigned t2 = cycles();
+    // store Y[0, 0] <- acc
+    #pragma unroll
+    for (int i = 0; i < 128; i += 2) {
+      float2 piece;
+      piece.x = acc[i];
+      piece.y = acc[i + 1];
+      if (warp * 16 + lane / 4 + i / 2 % 2 * 8 < 64 && i / 4 * 8 + lane % 4 * 2 + i % 2 < N) *reinterpret_cast<float2*>(Y + ((long long)(warp * 16 + lane / 4 + i / 2 % 2 * 8)) * N + i / 4 * 8 + lane % 4 * 2 + i % 2) = piece;
+    }
     if (thread == 0) {
       T[0] = t1 - t0;
       T[1] = t2 - t1;
