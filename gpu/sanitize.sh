@@ -31,6 +31,7 @@ attention_fwd $attention
 attention_fwd $attention -D causal=true -D paired=true
 softmax_rows --dim M=37 --dim N=500
 copy_bulk --dim N=1000004
+copy_rows --dim M=37 --dim N=1500
 END
 done
 exit $bad

@@ -64,6 +64,14 @@ def copy(count, repeats=3):
     check_repeats(launch, [y], repeats)
 
 
+def copy_rows(m, n, repeats=3):
+    x, y = randn(m, n, dtype=torch.float32), poisoned(m, n, dtype=torch.float32)
+    launch = program("copy_rows").prepare(X=x, Y=y)
+    launch()
+    check("Y", y, x, 0.0)
+    check_repeats(launch, [y], repeats)
+
+
 MATMULS = ("matmul_coop", "matmul_multicast", "matmul_pingpong", "matmul_sm80")
 VARIANTS = ({"causal": False}, {"causal": True}, {"causal": True, "paired": True}, {"causal": False, "stay": False},
             {"causal": True, "paired": True, "pingpong": False}, {"causal": False, "heads_together": 2})
@@ -83,6 +91,8 @@ def core():
         yield "softmax", lambda shape=shape: softmax(*shape)
     for count in (4, 8192, 1 << 20, 100_000_004):
         yield "copy", lambda count=count: copy(count)
+    for shape in ((1, 4), (9, 1028), (3000, 1024)):
+        yield "copy_rows", lambda shape=shape: copy_rows(*shape)
     yield "matmul_coop, 100 launches", lambda: matmul("matmul_coop", 4096, 4096, 1024, repeats=100)
     yield "attention, 100 launches", lambda: attention(2, 4, 2048, True, repeats=100, paired=True)
 

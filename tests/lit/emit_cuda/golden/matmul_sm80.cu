@@ -275,7 +275,9 @@ matmul_sm80(const bf16* __restrict__ A,
     for (int i = 0; i < 128; i += 2) {
       unsigned piece;
       piece = result[i / 2];
-      if (m + warp_m + i / 32 * 16 + lane / 4 + i / 2 % 2 * 8 < M && c + warp_n + i % 32 / 4 * 8 + lane % 4 * 2 + i % 2 < N) *reinterpret_cast<unsigned*>(C + ((long long)(m + warp_m + i / 32 * 16 + lane / 4 + i / 2 % 2 * 8)) * N + c + warp_n + i % 32 / 4 * 8 + lane % 4 * 2 + i % 2) = piece;
+      auto* at = reinterpret_cast<unsigned*>(C + ((long long)(m + warp_m + i / 32 * 16 + lane / 4 + i / 2 % 2 * 8)) * N + c + warp_n + i % 32 / 4 * 8 + lane % 4 * 2 + i % 2);
+      const bool inside = m + warp_m + i / 32 * 16 + lane / 4 + i / 2 % 2 * 8 < M && c + warp_n + i % 32 / 4 * 8 + lane % 4 * 2 + i % 2 < N;
+      if (inside) *at = piece;
     }
   }
 }

@@ -36,7 +36,9 @@ micro_vector(const float* __restrict__ X,
     #pragma unroll
     for (int i = 0; i < 16; i += 4) {
       float4 piece = {};
-      if (i / 16 * 4 + thread / 32 < W && i / 4 * 128 + thread % 32 * 4 + i % 4 < C) piece = *reinterpret_cast<const float4*>(X + ((long long)(i / 16 * 4 + thread / 32)) * C + i / 4 * 128 + thread % 32 * 4 + i % 4);
+      const auto* at = reinterpret_cast<const float4*>(X + ((long long)(i / 16 * 4 + thread / 32)) * C + i / 4 * 128 + thread % 32 * 4 + i % 4);
+      const bool inside = i / 16 * 4 + thread / 32 < W && i / 4 * 128 + thread % 32 * 4 + i % 4 < C;
+      if (inside) piece = *at;
       x[i] = piece.x;
       x[i + 1] = piece.y;
       x[i + 2] = piece.z;
@@ -99,7 +101,9 @@ micro_vector(const float* __restrict__ X,
       piece.y = x[i + 1];
       piece.z = x[i + 2];
       piece.w = x[i + 3];
-      if (i / 16 * 4 + thread / 32 < W && i / 4 * 128 + thread % 32 * 4 + i % 4 < C) *reinterpret_cast<float4*>(Y + ((long long)(i / 16 * 4 + thread / 32)) * C + i / 4 * 128 + thread % 32 * 4 + i % 4) = piece;
+      auto* at = reinterpret_cast<float4*>(Y + ((long long)(i / 16 * 4 + thread / 32)) * C + i / 4 * 128 + thread % 32 * 4 + i % 4);
+      const bool inside = i / 16 * 4 + thread / 32 < W && i / 4 * 128 + thread % 32 * 4 + i % 4 < C;
+      if (inside) *at = piece;
     }
     if (thread == 0) {
       T[0] = t1 - t0;

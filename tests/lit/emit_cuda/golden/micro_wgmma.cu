@@ -186,7 +186,9 @@ micro_wgmma(unsigned* __restrict__ T,
       float2 piece;
       piece.x = acc[i];
       piece.y = acc[i + 1];
-      if (warp * 16 + lane / 4 + i / 2 % 2 * 8 < 64 && i / 4 * 8 + lane % 4 * 2 + i % 2 < N) *reinterpret_cast<float2*>(Y + ((long long)(warp * 16 + lane / 4 + i / 2 % 2 * 8)) * N + i / 4 * 8 + lane % 4 * 2 + i % 2) = piece;
+      auto* at = reinterpret_cast<float2*>(Y + ((long long)(warp * 16 + lane / 4 + i / 2 % 2 * 8)) * N + i / 4 * 8 + lane % 4 * 2 + i % 2);
+      const bool inside = warp * 16 + lane / 4 + i / 2 % 2 * 8 < 64 && i / 4 * 8 + lane % 4 * 2 + i % 2 < N;
+      if (inside) *at = piece;
     }
     if (thread == 0) {
       T[0] = t1 - t0;

@@ -30,7 +30,9 @@ softmax_rows(const float* __restrict__ X,
     #pragma unroll
     for (int i = 0; i < 32; i += 4) {
       float4 piece = {};
-      if (block * 4 + i / 32 * 4 + thread / 32 < M && i / 4 * 128 + thread % 32 * 4 + i % 4 < N) piece = __ldcs(reinterpret_cast<const float4*>(X + ((long long)(block * 4 + i / 32 * 4 + thread / 32)) * N + i / 4 * 128 + thread % 32 * 4 + i % 4));
+      const auto* at = reinterpret_cast<const float4*>(X + ((long long)(block * 4 + i / 32 * 4 + thread / 32)) * N + i / 4 * 128 + thread % 32 * 4 + i % 4);
+      const bool inside = block * 4 + i / 32 * 4 + thread / 32 < M && i / 4 * 128 + thread % 32 * 4 + i % 4 < N;
+      if (inside) piece = __ldcs(at);
       x[i] = piece.x;
       x[i + 1] = piece.y;
       x[i + 2] = piece.z;
@@ -93,8 +95,9 @@ softmax_rows(const float* __restrict__ X,
       piece.y = x[i + 1];
       piece.z = x[i + 2];
       piece.w = x[i + 3];
-      if (block * 4 + i / 32 * 4 + thread / 32 < M && i / 4 * 128 + thread % 32 * 4 + i % 4 < N) __stcs(reinterpret_cast<float4*>(Y + ((long long)(block * 4 + i / 32 * 4 + thread / 32)) * N + i / 4 * 128 + thread % 32 * 4 + i % 4),
-          piece);
+      auto* at = reinterpret_cast<float4*>(Y + ((long long)(block * 4 + i / 32 * 4 + thread / 32)) * N + i / 4 * 128 + thread % 32 * 4 + i % 4);
+      const bool inside = block * 4 + i / 32 * 4 + thread / 32 < M && i / 4 * 128 + thread % 32 * 4 + i % 4 < N;
+      if (inside) __stcs(at, piece);
     }
   }
 }
