@@ -23,6 +23,16 @@ Swizzle swizzle_of(std::int64_t span) {
   return Swizzle::none;
 }
 
+/// Errors of form that say no more than where the form is told, told of this form.
+Diagnostics advised(const Diagnostics& found) {
+  Diagnostics out;
+  for (Diagnostic d : found.list()) {
+    if (d.rule == Rule::syntax && d.fix.empty()) d.fix = "see docs/roles.md for the form of this line";
+    out.add(std::move(d));
+  }
+  return out;
+}
+
 }  // namespace
 
 bool is_role_file(std::string_view path) { return path.ends_with(".roles"); }
@@ -282,7 +292,7 @@ Result<Program> parse(const SourceRef& source, const lang::Bindings& bindings) {
   syntax::Lexed lexed = syntax::lex(source->text(), lexical);
   Diagnostics diags;
   Program program = RoleParser(source, lexed, grammatical, diags).program(bindings);
-  if (!lexical.empty() || !grammatical.empty()) return syntax::Errors::merge(lexical, grammatical);
+  if (!lexical.empty() || !grammatical.empty()) return advised(syntax::Errors::merge(lexical, grammatical));
   if (diags.has_errors()) return diags;
   return program;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "machine/device.h"
 #include "roles/fields.h"
 #include "roles/verify_parts.h"
 
@@ -108,6 +109,20 @@ bool few_declarations(const Check& check) {
 }
 
 }  // namespace
+
+Limits limits_of(const machine::Device& device) {
+  Limits out;
+  if (!device.limits) return out;
+  const machine::Limits& have = *device.limits;
+  out.smem_block = have.smem_per_block.integer();
+  out.smem_sm = have.smem_per_unit.integer();
+  out.smem_reserved = have.smem_reserved.integer();
+  out.registers = have.registers_per_unit.integer();
+  out.thread_registers = static_cast<int>(have.registers_per_thread.integer());
+  out.threads = static_cast<int>(have.threads_per_block.integer());
+  out.cluster = static_cast<int>(have.blocks_per_cluster.integer());
+  return out;
+}
 
 Diagnostics verify(const Program& program, const Limits& limits) {
   Diagnostics diags;

@@ -2,17 +2,24 @@
 
 #include "roles/program.h"
 
+namespace plait::machine {
+struct Device;
+}
+
 namespace plait::roles {
 
 /// What the machine gives; that of an H200 unless said otherwise.
 struct Limits {
   std::int64_t smem_block = 232448;  ///< bytes of shared memory a block
-  std::int64_t smem_sm = 233472;     ///< bytes a multiprocessor; each block takes 1 KiB more than it asks for
+  std::int64_t smem_sm = 233472;     ///< bytes a multiprocessor
   std::int64_t registers = 65536;    ///< of a multiprocessor
   int thread_registers = 255;
-  int threads = 1024;  ///< of a block
-  int cluster = 8;     ///< blocks
+  int threads = 1024;                 ///< of a block
+  std::int64_t smem_reserved = 1024;  ///< bytes that each block takes besides what it asks for
+  int cluster = 8;                    ///< blocks
 };
+/// Those of a machine model; of one that is no GPU those of an H200.
+Limits limits_of(const machine::Device& device);
 
 /// Everything that docs/roles.md demands of a program and that can be told without running it. Checks what parse()
 /// gives and what C++ builds alike.

@@ -15,8 +15,6 @@ namespace {
 constexpr std::int64_t kMaxMbars = 1024;
 constexpr int kMaxOccupancy = 32;
 constexpr std::int64_t kMaxArrivals = (1 << 20) - 1;
-/// Shared memory that a multiprocessor keeps for each block besides what the block asks for.
-constexpr std::int64_t kBlockReserve = 1024;
 
 class Declarations {
  public:
@@ -194,10 +192,10 @@ void Declarations::places() {
   if (arena.bytes > limits_.smem_block) {
     error(Rule::smem_capacity, program_.loc, fmt::format("tiles and mbarriers take {} bytes", arena.bytes),
           fmt::format("a block gets {}: use fewer stages or smaller tiles", limits_.smem_block));
-  } else if ((arena.bytes + kBlockReserve) * program_.occupancy > limits_.smem_sm) {
+  } else if ((arena.bytes + limits_.smem_reserved) * program_.occupancy > limits_.smem_sm) {
     error(Rule::smem_capacity, program_.loc,
           fmt::format("{} blocks of {} bytes do not fit a multiprocessor", program_.occupancy, arena.bytes),
-          fmt::format("it has {} bytes, and keeps {} for each block", limits_.smem_sm, kBlockReserve));
+          fmt::format("it has {} bytes, and keeps {} for each block", limits_.smem_sm, limits_.smem_reserved));
   }
 }
 

@@ -4,7 +4,7 @@ import lit.formats
 
 config.name = "plait"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".tile", ".test"]
+config.suffixes = [".tile", ".test", ".roles"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = lit_config.params["build"]
 

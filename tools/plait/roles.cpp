@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "machine/load.h"
 #include "roles/arena.h"
 #include "roles/verify.h"
 #include "runtime/files.h"
@@ -23,8 +24,11 @@ Outcome check_roles(const ProgramOptions& options) {
   Outcome outcome;
   outcome.report.set("file", options.path);
   auto program = load(options);
-  outcome.diagnostics = program.ok() ? roles::verify(*program) : program.diagnostics();
-  if (!program.ok() || outcome.diagnostics.has_errors()) return outcome;
+  if (!program) return failed(program.diagnostics());
+  auto device = machine::load_device(program->device);
+  if (!device) return failed(device.diagnostics());
+  outcome.diagnostics = roles::verify(*program, roles::limits_of(*device));
+  if (outcome.diagnostics.has_errors()) return outcome;
   std::int64_t bytes = roles::arena(*program).bytes;
   auto threads = std::int64_t{roles::thread_count(*program)};
   outcome.text = fmt::format("{}: {} is right: {} threads, {} bytes of shared memory a block\n", options.path,
