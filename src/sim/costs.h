@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+
+#include "machine/device.h"
+
+namespace plait::sim {
+
+/// Cycles, and bytes or operations a cycle, of one multiprocessor. The defaults are an H200's.
+struct Costs {
+  double clock_mhz = 1980;
+  int sms = 132;
+
+  // Throughput.
+  double tensor_fma = 2048;  ///< 16-bit multiply-adds; other types by the bytes of K
+  double mma_fma = 1024;     ///< the same through mma
+  double smem_bytes = 128;
+  double tma_bytes = 64;
+  double l2_bytes = 40;
+  double cuda_lanes = 128;  ///< f32 operations
+  double sfu_lanes = 16;
+
+  // Latency.
+  std::int64_t instruction = 4;  ///< of a warp, before its next one
+  std::int64_t tma_load = 700, tma_store = 500;
+  std::int64_t global_load = 600, global_store = 20, atomic = 700;
+  std::int64_t smem_access = 30;
+  std::int64_t wgmma = 32, wgmma_issue = 8;
+  std::int64_t mma = 33;
+  std::int64_t mbar_wait = 20, arrive = 12, remote_arrive = 400;
+  std::int64_t named_barrier = 20, cluster_barrier = 200;
+  std::int64_t fence_proxy = 30;
+  std::int64_t tma_issue = 30;
+  std::int64_t shuffle = 24;
+  std::int64_t block_start = 1000;
+};
+
+/// The costs that a machine model states; the others stay as they are.
+Costs costs_of(const machine::Device& device);
+
+/// A unit of a multiprocessor whose time the simulation accounts for.
+enum class Unit { tensor, tma, cuda, sfu, smem, l2 };
+constexpr int kUnits = 6;
+
+}  // namespace plait::sim

@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/copy.h"
+
+namespace plait::sim {
+namespace {
+
+constexpr std::int64_t kPiece = 16;  ///< bytes
+
+/// One piece of a copy: 16 bytes of shared memory from a tensor, or zeros.
+struct Piece {
+  std::int64_t to = 0;
+  std::int64_t from = -1;  ///< byte of the tensor, -1: outside
+};
+
+/// The pieces of one lane: every threads-th one of the tile, row by row.
+std::vector<Piece> pieces(Machine& m, Warp& w, int lane, const act::CpAsync& a) {
+  std::vector<Piece> list;
+  const SmemCode& smem = m.code().smem[static_cast<std::size_t>(a.dst.smem)];
+  const ir::TensorView& view = m.tensor(a.src.tensor);
+  auto at = smem_position(m, w, lane, a.dst, {a.rows, a.columns});
+  if (!at) return list;
+  std::vector<std::int64_t> index = indices(w, lane, a.src.index);
+  std::int64_t per_piece = kPiece * 8 / smem.tile.bits, per_row = a.columns / per_piece;
+  std::int64_t threads = std::int64_t{w.code.warps} * kLanes;
+  for (std::int64_t i = std::int64_t{w.index} * kLanes + lane; i < a.rows * per_row; i += threads) {
+    std::int64_t row = i / per_row, column = i % per_row * per_piece;
+    std::vector<std::int64_t> element = index;
+    element.back() += column;
+    if (element.size() > 1) element[element.size() - 2] += row;
+    Piece piece{smem_byte(smem, {at->copy, at->row + row, at->column + column})};
+    auto offset = tensor_offset(view, element);
+    if (offset) piece.from = *offset * ir::dtype_bits(view.type) / 8;
+    if (piece.to % kPiece != 0 || (offset && piece.from % kPiece != 0)) {
+      m.fail(
+          Rule::sim_align, w.site,
+          fmt::format("a piece of cp_async goes from byte {} of {} to byte {} of shared memory; both are multiples of "
+                      "16",
+                      piece.from, m.code().tensors[static_cast<std::size_t>(a.src.tensor)].decl->name, piece.to));
+      return {};
+    }
+    list.push_back(piece);
+  }
+  return list;
+}
+
+/// The components of the lanes, made at the first copy.
+void prepare(Warp& w) {
+  if (!w.copies.components.empty()) return;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    Source source{Source::Kind::copies, w.block.rank, w.first_thread + lane};
+    w.copies.components.push_back(w.block.cluster->add_source(source));
+    w.clock.set_copies(lane, w.copies.components.back());
+  }
+}
+
+void move(Machine& m, Block& block, int tensor, const std::vector<Piece>& list) {
+  if (block.exited) return;
+  const auto* data = static_cast<const std::uint8_t*>(m.tensor(tensor).data);
+  for (const Piece& piece : list) {
+    std::uint8_t* to = block.smem.data() + piece.to;
+    if (piece.from < 0) {
+      std::memset(to, 0, kPiece);
+    } else {
+      std::memcpy(to, data + piece.from, kPiece);
+    }
+  }
+}
+
+}  // namespace
+
+Step run(Machine& m, Warp& w, const act::CpAsync& a) {
+  if (!whole_warp(m, w)) return Step::next;
+  prepare(w);
+  w.copies.last_site = w.site;
+  Clock group = w.copies.committed() + 1;
+  auto all = std::make_shared<std::vector<Piece>>();
+  for (int lane = 0; lane < kLanes; ++lane) {
+    Component component = w.copies.components[static_cast<std::size_t>(lane)];
+    for (const Piece& piece : pieces(m, w, lane, a)) {
+      if (piece.from >= 0)
+        lane_access_as(m, w, lane, component, group, {nullptr, a.src.tensor, piece.from, kPiece}, Kind::read);
+      lane_access_as(m, w, lane, component, group, {&w.block, a.dst.smem, piece.to, kPiece}, Kind::write);
+      all->push_back(piece);
+    }
+  }
+  w.clock.tick();
+  auto bytes = static_cast<double>(all->size()) * kPiece;
+  w.time += m.latency(static_cast<std::int64_t>(all->size()) / kLanes * m.costs().instruction);
+  std::int64_t done =
+      m.use(w.block.sm, Unit::l2, w.time, bytes / m.costs().l2_bytes) + m.latency(m.costs().global_load);
+  m.use(w.block.sm, Unit::smem, w.time, bytes / m.costs().smem_bytes);
+  ++w.copies.under_way.back();
+  m.at(done, [&m, &w, all, group, tensor = a.src.tensor] {
+    move(m, w.block, tensor, *all);
+    --w.copies.under_way[group - 1];
+    if (w.status == Status::copy_groups) m.wake(w, m.now());
+  });
+  return Step::next;
+}
+
+Step run(Machine& m, Warp& w, const act::CpCommit&) {
+  if (whole_warp(m, w)) w.copies.under_way.push_back(0);
+  return Step::next;
+}
+
+/// Looked at again whenever a copy of the warp is done.
+Step run(Machine& m, Warp& w, const act::CpWait& a) {
+  if (!whole_warp(m, w)) return Step::next;
+  Clock committed = w.copies.committed(), pending = static_cast<Clock>(a.pending);
+  Clock target = committed > pending ? committed - pending : 0;
+  auto begin = w.copies.under_way.begin();
+  if (std::any_of(begin, begin + target, [](int under_way) { return under_way > 0; })) {
+    w.status = Status::copy_groups;
+    --w.pc;  // blocked moves on; this statement is looked at again
+    return Step::blocked;
+  }
+  for (int lane = 0; lane < kLanes && !w.copies.components.empty(); ++lane) w.clock.learn_copies(lane, target);
+  return Step::next;
+}
+
+}  // namespace plait::sim

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <functional>
+#include <queue>
+#include <set>
+
+#include "sim/simulate.h"
+#include "sim/state.h"
+
+namespace plait::sim {
+
+/// A running simulation: the clusters of blocks, what will happen when, the units of each multiprocessor, and what was
+/// found wrong.
+class Machine {
+ public:
+  Machine(const Code& code, const Launch& launch, int cluster_size, const Options& options);
+  Outcome run();
+
+  const Code& code() const { return code_; }
+  const Costs& costs() const { return options_.costs; }
+  std::int64_t now() const { return now_; }
+  std::uint64_t random();
+
+  // What goes wrong.
+  Diagnostic& fail(Rule rule, std::int32_t site, std::string message, std::string fix = {});
+  /// Points at another statement that plays a part; once each.
+  void note(Diagnostic& diagnostic, std::int32_t site, std::string message) const;
+  /// Whether the rule was reported at this statement.
+  bool told(Rule rule, std::int32_t site) const { return told_.count({rule, site}) > 0; }
+  bool stopped() const { return stop_; }
+  const Site& site(std::int32_t number) const { return code_.sites[static_cast<std::size_t>(number)]; }
+
+  // Time.
+  /// A latency of about `cycles`: exactly that, or drawn at random.
+  std::int64_t latency(std::int64_t cycles);
+  /// Keeps a unit of a multiprocessor busy for `cycles` from `from` or when it is free; gives the end.
+  std::int64_t use(int sm, Unit unit, std::int64_t from, double cycles);
+  void at(std::int64_t time, std::function<void()> event);
+  /// Lets a warp that waits go on.
+  void wake(Warp& warp, std::int64_t time);
+
+  // Memory.
+  ir::TensorView& tensor(int number) { return tensors_[static_cast<std::size_t>(number)]; }
+  /// Null for tensors that the program only reads.
+  Shadow* tensor_shadow(int number) { return shadows_[static_cast<std::size_t>(number)].get(); }
+  const Cluster& cluster(int id) const { return *clusters_[static_cast<std::size_t>(id)]; }
+  int cluster_size() const { return cluster_size_; }
+
+  /// The warp has run its role to the end.
+  void finish(Warp& warp);
+
+ private:
+  struct Event {
+    std::int64_t time;
+    std::uint64_t order;  ///< among those of one time
+    Warp* warp;           ///< runs on; else
+    std::int32_t action;  ///< in actions_
+    bool operator<(const Event& other) const { return time != other.time ? time > other.time : order > other.order; }
+  };
+  struct Sm {
+    std::array<std::int64_t, kUnits> free_at{};
+    int blocks = 0;
+  };
+
+  void push(std::int64_t time, Warp* warp, std::int32_t action);
+  void start_clusters();
+  bool start_cluster();
+  void start_block(Cluster& cluster, int rank, int sm);
+  void start_warp(Block& block, int role, int replica, int index);
+  void fill_builtins(Warp& warp) const;
+  void step(Warp& warp);
+  void run_events();
+  void check_outputs();
+  Outcome outcome();
+
+  const Code& code_;
+  const Launch& launch_;
+  const Options& options_;
+  int cluster_size_;
+  std::uint64_t random_state_;
+  std::int64_t now_ = 0, end_ = 0, steps_ = 0;
+  std::uint64_t events_ = 0;
+  bool stop_ = false;
+  Diagnostics diags_;
+  std::set<std::pair<Rule, std::int32_t>> told_;
+  std::priority_queue<Event> queue_;
+  std::vector<std::function<void()>> actions_;
+  std::vector<std::int32_t> free_actions_;
+  std::vector<ir::TensorView> tensors_;
+  std::vector<std::unique_ptr<Shadow>> shadows_;
+  std::vector<std::unique_ptr<Cluster>> clusters_;
+  std::int64_t next_block_ = 0;
+  std::vector<Sm> sms_;
+  std::array<std::int64_t, kUnits> busy_{};
+  std::vector<bool> executed_;
+};
+
+/// How a warp goes on behind a statement.
+enum class Step {
+  next,     ///< with the next one
+  jumped,   ///< where pc points
+  blocked,  ///< when it is woken, with the next one
+  ended,
+};
+
+}  // namespace plait::sim

@@ -1,0 +1,229 @@
+#include <gmock/gmock.h>
+
+#include "helpers.h"
+
+namespace plait::sim {
+namespace {
+
+TEST(Barriers, CountsAndMeetings) {
+  const char* text = R"(roles meet(T: out f32[128]) device h200:
+  launch 1
+  role work warps 4:
+    barrier_sync 1 + warp / 2 threads 64
+    barrier_sync 3 threads 128
+    put T[thread] = 1.0
+)";
+  expect_clean(text);
+  expect_found(without(text, "barrier_sync 3 threads 128", "barrier_sync 3 threads 128 + 32"), Rule::sim_deadlock, 5,
+               "work waits for barrier 3: 32 of 160 threads are missing");
+  std::string differ =
+      without(text, "barrier_sync 3 threads 128",
+              "if warp == 0:\n      barrier_sync 3 threads 64\n    else:\n      barrier_sync 3 threads 128");
+  expect_found(differ, Rule::sim_barrier, {6, 8}, "meets at barrier 3 over");
+  std::string three = without(text, "barrier_sync 3 threads 128", "barrier_sync 3 threads 64\n    sync_threads");
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    Options options;
+    options.interleaving = i;
+    EXPECT_THAT(simulated(three, {}, options).outcome.diagnostics.render(), testing::HasSubstr("[sim-barrier]"));
+  }
+  expect_found(without(text, "barrier_sync 3 threads 128", "barrier_sync warp + 14 threads 32"), Rule::sim_bounds, 5,
+               "names barrier 1");
+  expect_found(without(text, "barrier_sync 3 threads 128", "if lane < 30:\n      barrier_sync 3 threads 128"),
+               Rule::sim_divergent, 6, "barrier_sync is run by 30 of the 32 lanes of warp");
+}
+
+TEST(Barriers, PingPong) {
+  const char* text = R"(roles turns(T: out f32[2, 32]) device h200:
+  launch 1
+  smem S: f32[32]
+  role work replicas 2 warps 1:
+    if replica == 0:
+      put S[31 - lane] = 0.0
+      barrier_arrive 1 threads 64
+    for i in range(3):
+      barrier_sync 2 - replica threads 64
+      x = S[lane]
+      sync_warp
+      put S[31 - lane] = x + 1.0
+      if replica == 1 or i < 2:
+        barrier_arrive 1 + replica threads 64
+    put T[replica, lane] = 1.0
+)";
+  // Replica 1 goes first (barrier 1), then replica 0 (barrier 2).
+  expect_clean(text);
+  std::string unordered = without(text, "sync_warp");
+  EXPECT_THAT(simulated(unordered).outcome.diagnostics.render(), testing::HasSubstr("[sim-race]"));
+}
+
+TEST(Deadlock, NamesAllThatWait) {
+  const char* text = R"(roles stuck(T: inout f32[1]) device h200:
+  launch 1
+  mbar b[1] count 1
+  prologue:
+    elect:
+      mbar_init b
+    sync_threads
+  role a warps 1:
+    wait b[0] parity 0
+    barrier_sync 1 threads 96
+  role c warps 2:
+    barrier_sync 1 threads 96
+    elect:
+      arrive b[0]
+)";
+  Outcome outcome = simulated(text).outcome;
+  ASSERT_EQ(outcome.diagnostics.list().size(), 1U);
+  const Diagnostic& d = outcome.diagnostics.list()[0];
+  EXPECT_EQ(d.message, "no thread can go on: a waits for phase 0 of b[0]: 1 of 1 arrivals are missing");
+  ASSERT_EQ(d.notes.size(), 1U);
+  EXPECT_EQ(d.notes[0].message, "c waits for barrier 1: 32 of 96 threads are missing");
+  EXPECT_EQ(d.notes[0].loc.line, 12);
+}
+
+TEST(Exit, StoresAreReadBeforeTheBlockEnds) {
+  const char* text = R"(roles store(T: out f32[64]) device h200:
+  launch 1
+  smem S: f32[64]
+  role work warps 2:
+    put S[thread] = 1.0
+    fence proxy_async
+    sync_threads
+    elect:
+      bulk_store T[0] <- S[0] bytes 256
+      bulk_commit
+      bulk_wait read 0
+)";
+  expect_clean(text);
+  expect_found(without(text, "bulk_wait read 0"), Rule::sim_exit, 9, "no bulk_wait follows");
+  expect_found(without(text, "bulk_commit\n      bulk_wait read 0"), Rule::sim_exit, 9, "no bulk_commit stands behind");
+}
+
+TEST(Exit, LoadsAreWaitedFor) {
+  const char* text = R"(roles load(A: in f32[64], T: out f32[32]) device h200:
+  launch 1
+  smem S: f32[64]
+  mbar full[1] count 1
+  prologue:
+    elect:
+      mbar_init full
+      fence mbar_init
+    sync_threads
+  role work warps 1:
+    elect:
+      expect full[0] bytes 256
+      bulk_load S[0] <- A[0] bytes 256 on full[0]
+    put T[lane] = 1.0
+    wait full[0] parity 0
+)";
+  expect_clean(text);
+  expect_found(without(text, "wait full[0] parity 0"), Rule::sim_exit, 13,
+               "while the copies that complete on full[0] still write its memory");
+  const char* copies = R"(roles copies(A: in f32[32, 4], T: out f32[32]) device h200:
+  launch 1
+  smem S: f32[32, 4]
+  role work warps 1:
+    cp_async S[0, 0] <- A[0, 0] rows 32 columns 4
+    cp_commit
+    put T[lane] = 1.0
+)";
+  expect_found(copies, Rule::sim_exit, 5, "no cp_wait follows");
+}
+
+/// One block loads for both of a cluster.
+const char* const kCluster = R"(roles pair(A: in f32[2, 64], T: out f32[2, 64]) device h200:
+  launch 2
+  cluster 2
+  map A_map = A box [1, 64]
+  smem S: f32[1, 64]
+  mbar full[1] count 1
+  mbar empty[1] count 2
+  prologue:
+    elect:
+      mbar_init full
+      mbar_init empty
+      fence mbar_init
+    cluster_arrive
+    cluster_wait
+  role work warps 2:
+    for i in range(2):
+      elect:
+        wait empty[0] parity i + 1
+        expect full[0] bytes 256
+        if cluster_rank == 0:
+          tma_load S[0, 0] <- A_map[i, 0] on full[0] multicast 3
+      wait full[0] parity i
+      x = S[0, thread]
+      fence proxy_async
+      barrier_sync 1 threads 64
+      elect:
+        arrive empty[0]
+        arrive empty[0] at 1 - cluster_rank
+      if i == 1:
+        put T[block, thread] = x
+    cluster_arrive
+    cluster_wait
+)";
+
+TEST(Clusters, MulticastAndRemoteArrivals) {
+  Trial trial = simulated(kCluster);
+  ASSERT_EQ(trial.outcome.diagnostics.render(), "");
+  std::vector<double> a = elements(trial, 0), t = elements(trial, 1);
+  for (std::size_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(t[i], a[64 + i]);
+    EXPECT_EQ(t[64 + i], a[64 + i]);
+  }
+  expect_clean(kCluster, {}, 2);
+}
+
+TEST(Clusters, BlocksMustRunWhenTheyAreReached) {
+  std::string start =
+      without(kCluster, "cluster_arrive\n    cluster_wait\n  role work warps 2:", "sync_threads\n  role work warps 2:");
+  expect_found(start, Rule::sim_mbar_init, {20, 21, 27, 28}, "through TMA or from another block", {}, 2);
+  std::string end = kCluster;
+  end.replace(end.rfind("cluster_arrive\n    cluster_wait"), 31, "pass");
+  expect_found(end, Rule::sim_cluster, 28, "another block reaches", {}, 2);
+  std::string apart = kCluster;
+  apart.replace(apart.rfind("cluster_wait"), 12, "pass");
+  expect_found(apart, Rule::sim_cluster, 28, "another block reaches", {}, 2);
+  std::string lonely = kCluster;
+  lonely.replace(lonely.rfind("cluster_arrive"), 14, "pass");
+  expect_found(lonely, Rule::sim_cluster, 32, "waits at the cluster barrier without having arrived", {}, 2);
+  std::string twice = without(kCluster, "cluster_wait");
+  expect_found(twice, Rule::sim_cluster, 31, "arrives at the cluster barrier twice", {}, 2);
+}
+
+TEST(Clusters, SlotsOfThePeer) {
+  std::string own = without(kCluster, "arrive empty[0] at 1 - cluster_rank", "arrive empty[0]");
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    Options options;
+    options.interleaving = i;
+    EXPECT_TRUE(simulated(own, {}, options, 2).outcome.diagnostics.has_errors());
+  }
+  std::string beyond = without(kCluster, "arrive empty[0] at 1 - cluster_rank", "arrive empty[0] at 2");
+  expect_found(beyond, Rule::sim_bounds, 28, "arrives at block 2 of a cluster of 2", {}, 2);
+  std::string mask = without(kCluster, "multicast 3", "multicast 5");
+  expect_found(mask, Rule::sim_bounds, 21, "names blocks that a cluster of 2 has not", {}, 2);
+}
+
+TEST(Scalars, DivisionAndSteps) {
+  const char* text = R"(roles divide(T: out i32[32], A: inout i32[1]) device h200:
+  launch 1
+  role work warps 1:
+    put T[lane] = 7 / (lane - 3)
+)";
+  expect_found(text, Rule::division_by_zero, 4, "7 is divided by zero");
+  expect_clean(without(text, "put T[lane] = 7 / (lane - 3)", "put T[lane] = select(lane == 3, 0, 7 / (lane - 3))"));
+  expect_clean(without(text, "put T[lane] = 7 / (lane - 3)",
+                       "if lane != 3:\n      put T[lane] = 7 / (lane - 3)\n    else:\n      put T[lane] = 0"));
+  const char* step = R"(roles step(T: out i32[32], A: inout i32[1]) device h200:
+  launch 1
+  role work warps 1:
+    put T[lane] = 1
+    for i in range(0, 4, A[0] * 0):
+      pass
+)";
+  expect_found(step, Rule::loop_step, 5, "the step of the loop is 0");
+}
+
+}  // namespace
+}  // namespace plait::sim
