@@ -133,20 +133,46 @@ const ir::BufferDecl* shared_byte_output(const ir::Kernel& kernel) {
 
 namespace {
 
+Diagnostics short_of_memory(const cpu::Code& code, std::int64_t threads) {
+  Diagnostics diags;
+  diags.error(
+      Rule::out_of_memory, code.largest_buffer.loc,
+      fmt::format("the on-chip buffers need {:.3f} GiB for each of {} threads ({}), which is more than there is",
+                  static_cast<double>(code.scratch_bytes) / 0x1p30, threads, code.largest_buffer.message),
+      "make the buffers smaller, or run on fewer threads");
+  return diags;
+}
+
 /// Scratch memory that the machine does not have would end the process rather than the call, so large wishes are
 /// looked at before.
-Diagnostics check_scratch(const cpu::Code& code, std::int64_t threads) {
+bool has_memory(const cpu::Code& code, std::int64_t threads) {
   constexpr std::int64_t large = std::int64_t{64} << 20;
-  Diagnostics diags;
-  if (code.scratch_bytes < large) return diags;
-  const double need = static_cast<double>(code.scratch_bytes) * static_cast<double>(threads);
-  const auto have = static_cast<double>(available_memory());
-  if (need <= have) return diags;
-  diags.error(Rule::out_of_memory, code.largest_buffer.loc,
-              fmt::format("the on-chip buffers need {:.2f} GiB for {} threads ({}), the machine has {:.2f} GiB left",
-                          need / 0x1p30, threads, code.largest_buffer.message, have / 0x1p30),
-              "make the buffers smaller, or run on fewer threads");
-  return diags;
+  return code.scratch_bytes < large || static_cast<double>(code.scratch_bytes) * static_cast<double>(threads) <=
+                                           static_cast<double>(available_memory());
+}
+
+/// Calls `run_block(number, scratch)` for every block of a grid; may throw std::bad_alloc.
+template <typename RunBlock>
+void run_grid(const cpu::Code& code, std::int64_t blocks, int threads, const RunBlock& run_block) {
+  if (blocks == 0) return;
+  if (threads == 1 || blocks == 1) {
+    Scratch scratch(code.scratch_bytes);
+    for (std::int64_t i = 0; i < blocks; ++i) run_block(i, scratch.get());
+    return;
+  }
+  tbb::enumerable_thread_specific<Scratch> scratch([&] { return Scratch(code.scratch_bytes); });
+  auto run_all = [&] {
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, blocks), [&](const tbb::blocked_range<std::int64_t>& part) {
+      void* memory = scratch.local().get();
+      for (std::int64_t i = part.begin(); i != part.end(); ++i) run_block(i, memory);
+    });
+  };
+  // An arena of more threads than the machine has would only make oneTBB print a warning.
+  if (threads == 0 || threads >= tbb::info::default_concurrency()) {
+    run_all();
+  } else {
+    tbb::task_arena(threads).execute(run_all);
+  }
 }
 
 }  // namespace
@@ -157,8 +183,8 @@ Diagnostics execute(const cpu::Code& code, const ir::BoundArgs& args, const RunO
   const std::vector<cpu::Slot> slots = make_slots(args);
   const std::int64_t most_threads =
       options.threads > 0 ? options.threads : static_cast<std::int64_t>(tbb::info::default_concurrency());
-  if (Diagnostics short_of = check_scratch(code, std::min(blocks, most_threads)); short_of.has_errors())
-    return short_of;
+  const std::int64_t threads = std::min(blocks, most_threads);
+  if (!has_memory(code, threads)) return short_of_memory(code, threads);
   FirstTrap first;
   auto run_block = [&](std::int64_t number, void* scratch) {
     if (first.is_moot(number)) return;
@@ -169,23 +195,10 @@ Diagnostics execute(const cpu::Code& code, const ir::BoundArgs& args, const RunO
     trap.code = failed;
     first.record(number, trap);
   };
-  if (options.threads == 1 || blocks == 1) {
-    Scratch scratch(code.scratch_bytes);
-    for (std::int64_t i = 0; i < blocks; ++i) run_block(i, scratch.get());
-  } else if (blocks > 0) {
-    tbb::enumerable_thread_specific<Scratch> scratch([&] { return Scratch(code.scratch_bytes); });
-    auto run_all = [&] {
-      tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, blocks), [&](const tbb::blocked_range<std::int64_t>& part) {
-        void* memory = scratch.local().get();
-        for (std::int64_t i = part.begin(); i != part.end(); ++i) run_block(i, memory);
-      });
-    };
-    // An arena of more threads than the machine has would only make oneTBB print a warning.
-    if (options.threads == 0 || options.threads >= tbb::info::default_concurrency()) {
-      run_all();
-    } else {
-      tbb::task_arena(options.threads).execute(run_all);
-    }
+  try {
+    run_grid(code, blocks, options.threads, run_block);
+  } catch (const std::bad_alloc&) {
+    return short_of_memory(code, threads);
   }
   if (first.block() == std::numeric_limits<std::int64_t>::max()) return {};
   return describe(code, first, args.grid);

@@ -121,9 +121,11 @@ TEST(Compile, BuffersBeyondReasonAreRefused) {
   };
   EXPECT_EQ(refusal("1024, 1024"), "");
   EXPECT_EQ(refusal("65536, 65536"),
-            "the on-chip buffers of k need 17179869184 bytes for each thread; the limit is 1073741824");
+            "the on-chip buffers of k need 17179869184 bytes for each thread, the largest is S[65536, 65536] with "
+            "17179869184 bytes; the limit is 1073741824");
   EXPECT_EQ(refusal("1048576, 1048576"),
-            "the on-chip buffers of k need 4398046511104 bytes for each thread; the limit is 1073741824");
+            "the on-chip buffers of k need 4398046511104 bytes for each thread, the largest is S[1048576, 1048576] "
+            "with 4398046511104 bytes; the limit is 1073741824");
 }
 
 TEST(Compile, CopyBetweenPartsThatAreApartNeedsNoRoom) {

@@ -84,7 +84,7 @@ TEST(Object, LinksIntoACProgram) {
   EXPECT_THAT(out, HasSubstr(": require: N is even [require-failed]\n"));
   EXPECT_THAT(out, HasSubstr(": N is negative or too large [argument-shape]\n"));
   EXPECT_THAT(out, HasSubstr(": index ? leaves dimension 0 of H, whose extent is ? [out-of-bounds]\n"));
-  EXPECT_THAT(out, HasSubstr("test.tile:2:34: C is NULL [argument-memory]\n"));
+  EXPECT_THAT(out, HasSubstr("test.tile:2:31: C is NULL [argument-memory]\n"));
   EXPECT_THAT(out, HasSubstr("no error, no such check\n"));
   EXPECT_EQ(run_command(in + "g++ -std=c++17 -Wall -Wextra -pedantic -Werror -fsyntax-only -x c++ scale.h", status),
             "");

@@ -103,7 +103,7 @@ TEST(ExecutorSlotsTest, Order) {
   EXPECT_TRUE(execute(code, args).empty());
 }
 
-TEST(ExecutorMemoryTest, ScratchThatDoesNotFitThrowsBadAlloc) {
+TEST(ExecutorMemoryTest, ScratchThatDoesNotFitIsRefused) {
   Board board;
   cpu::Code code;
   code.block = count_block;
@@ -111,8 +111,10 @@ TEST(ExecutorMemoryTest, ScratchThatDoesNotFitThrowsBadAlloc) {
   ir::BoundArgs args;
   args.tensors = {{&board, ir::DType::u8, {1}, {1}}};
   args.grid = {kNx, kNy, 4};
-  EXPECT_THROW((void)execute(code, args, {4}), std::bad_alloc);
-  EXPECT_THROW((void)execute(code, args, {1}), std::bad_alloc);
+  code.largest_buffer = {Loc{}, "the largest is x[9] with 36 bytes"};
+  EXPECT_REPORTS(execute(code, args, {4}), Rule::out_of_memory,
+                 "for each of 4 threads (the largest is x[9] with 36 bytes), which is more than there is");
+  EXPECT_REPORTS(execute(code, args, {1}), Rule::out_of_memory, "for each of 1 threads");
   EXPECT_EQ(board.runs, 0);
 }
 
