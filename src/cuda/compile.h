@@ -8,7 +8,6 @@
 namespace plait::cuda {
 
 struct CompileOptions {
-  bool no_cache = false;          ///< not from NVRTC's own cache on disk, so that times are those of a compilation
   bool allow_serialized = false;  ///< serialized wgmma instructions are a warning, not an error
 };
 
@@ -26,7 +25,8 @@ struct Code {
   Diagnostics warnings;
 };
 
-/// Compiles for `module.arch`, a real architecture such as "sm_90a". `loc` stands for the program in diagnostics.
+/// Never from NVRTC's own cache on disk: what comes from there has no log, and with it no registers, spills and
+/// serialized instructions. Compiles for `module.arch`, a real architecture such as "sm_90a". `loc` stands for the program in diagnostics.
 Result<Code> compile(const Nvrtc& nvrtc, const emit::cuda::Module& module, const CompileOptions& options = {},
                      const Loc& loc = {});
 
