@@ -34,7 +34,8 @@ class Binding(ctypes.Structure):
 
 
 class Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("architecture", ctypes.c_char_p), ("allow_serialized", ctypes.c_int32), ("source_only", ctypes.c_int32), ("cuda_source", ctypes.c_char_p)]
+    _fields_ = [("size", ctypes.c_size_t), ("architecture", ctypes.c_char_p),
+                ("allow_serialized", ctypes.c_int32), ("source_only", ctypes.c_int32), ("cuda_source", ctypes.c_char_p)]
 
 
 class Parameter(ctypes.Structure):

@@ -26,7 +26,8 @@ struct Code {
 };
 
 /// Never from NVRTC's own cache on disk: what comes from there has no log, and with it no registers, spills and
-/// serialized instructions. Compiles for `module.arch`, a real architecture such as "sm_90a". `loc` stands for the program in diagnostics.
+/// serialized instructions. Compiles for `module.arch`, a real architecture such as "sm_90a". `loc` stands for the
+/// program in diagnostics.
 Result<Code> compile(const Nvrtc& nvrtc, const emit::cuda::Module& module, const CompileOptions& options = {},
                      const Loc& loc = {});
 

@@ -21,7 +21,7 @@ const char* kGood = R"(extern "C" __global__ void __launch_bounds__(128) k(float
 
 TEST(CompileTest, MakesCodeAndReadsTheReport) {
   NEEDS_COMPILER(compiler);
-  auto code = compile(*compiler, module_of(kGood), {true, false});
+  auto code = compile(*compiler, module_of(kGood));
   ASSERT_TRUE(code.ok()) << code.diagnostics().render();
   EXPECT_EQ(code->cubin.substr(0, 4),
             "\x7f"
@@ -68,7 +68,7 @@ TEST(CompileTest, RejectsSerializedMatrixInstructions) {
   auto code = compile(*compiler, module_of(kSerialized));
   ASSERT_FALSE(code.ok());
   EXPECT_REPORTS(code.diagnostics(), Rule::gpu_serialized, "the assembler says: (C75");
-  auto allowed = compile(*compiler, module_of(kSerialized), {false, true});
+  auto allowed = compile(*compiler, module_of(kSerialized), {true});
   ASSERT_TRUE(allowed.ok()) << allowed.diagnostics().render();
   EXPECT_REPORTS(allowed->warnings, Rule::gpu_serialized, "warning: ");
 }
