@@ -76,9 +76,9 @@ class Wrong(Exception):
     """A result that is not what it should be."""
 
 
-def relative_error(got, want, by_row=False):
-    """max |got - want| / max(|want|, rms(want)), want rounded to the type of got first; infinite where either has a NaN the other lacks. The rms is that of
-    the whole tensor, or with `by_row` of each row of the last dimension: for results whose rows differ in size, as those of causal attention do."""
+def relative_error(got, want):
+    """max |got - want| / max(|want|, rms of its row, rms of want), as docs/numerics.md says, want rounded to the type of got first; infinite where either has
+    a NaN the other lacks."""
     want = want.to(got.dtype)
     worst, columns = 0.0, got.shape[-1] if got.dim() else 1
     flat_got, flat_want = got.reshape(-1, columns), want.reshape(-1, columns)
@@ -89,16 +89,16 @@ def relative_error(got, want, by_row=False):
         g, w = flat_got[i : i + step].double(), flat_want[i : i + step].double()
         if not torch.equal(g.isnan(), w.isnan()):
             return math.inf
-        size = w.square().nanmean(1, keepdim=True).sqrt() if by_row else torch.full((), rms, device=w.device)
-        error = (g - w).abs() / torch.maximum(w.abs(), size.clamp_min(1e-300))
+        size = w.square().nanmean(1, keepdim=True).sqrt().nan_to_num(0.0).clamp_min(max(rms, 1e-300))
+        error = (g - w).abs() / torch.maximum(w.abs(), size)
         worst = max(worst, error.nan_to_num(0.0).max().item() if error.numel() else 0.0)
     return worst
 
 
-def check(name, got, want, limit=None, by_row=False):
+def check(name, got, want, limit=None):
     """Raises where `got` differs from the reference by more than docs/numerics.md allows; returns the error."""
     limit = TOLERANCE[got.dtype] if limit is None else limit
-    error = relative_error(got, want, by_row)
+    error = relative_error(got, want)
     if not error <= limit:
         raise Wrong(f"{name}: relative error {error:.3g}, allowed {limit:.3g}")
     return error
@@ -274,12 +274,12 @@ class Row:
         self.data["note"] = text
         self.data.update(values)
 
-    def check(self, what, got, want, limit=None, by_row=False):
+    def check(self, what, got, want, limit=None):
         """`want` may be a function, which is called unless --no-check was given."""
         if self.session.options.no_check:
             return
         want = want() if callable(want) else want
-        self.data.setdefault("errors", {})[what] = check(f"{self.data['name']}: {what}", got, want, limit, by_row)
+        self.data.setdefault("errors", {})[what] = check(f"{self.data['name']}: {what}", got, want, limit)
 
     def compare(self, ours, peer, flops=None, bytes_moved=None, **options):
         """Times both sides; `flops` and `bytes_moved` of one launch turn times into rates."""

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "ir/numeric.h"
 #include "ir/visit.h"
@@ -98,7 +99,7 @@ DType coarsest_rounding(const ir::Kernel& kernel, DType output) {
 
 namespace {
 
-double root_mean_square(const std::vector<double>& values) {
+double root_mean_square(std::span<const double> values) {
   double sum = 0;
   std::int64_t count = 0;
   for (double v : values) {
@@ -107,6 +108,15 @@ double root_mean_square(const std::vector<double>& values) {
     ++count;
   }
   return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
+}
+
+/// The usual size of the values of each row of the last dimension, and at least that of the whole tensor.
+std::vector<double> row_sizes(const std::vector<double>& values, std::size_t columns) {
+  const double whole = root_mean_square(values);
+  std::vector<double> sizes;
+  for (std::size_t at = 0; at + columns <= values.size(); at += columns)
+    sizes.push_back(std::max(whole, root_mean_square(std::span(values).subspan(at, columns))));
+  return sizes;
 }
 
 double rounded_to(DType type, double value) { return ir::is_float(type) ? ir::round_to(type, value) : value; }
@@ -125,7 +135,9 @@ Comparison compare(const ir::TensorView& got, const std::vector<double>& want, d
                    const std::vector<bool>& skip) {
   Comparison result;
   result.limit = limit;
-  const double scale = root_mean_square(want);
+  const std::size_t columns =
+      got.shape.empty() ? 1 : std::max<std::size_t>(1, static_cast<std::size_t>(got.shape.back()));
+  const std::vector<double> sizes = row_sizes(want, columns);
   double worst_error = -1;
   std::size_t number = 0;
   for (ElementWalk walk(got); !walk.done(); walk.next(), ++number) {
@@ -133,7 +145,8 @@ Comparison compare(const ir::TensorView& got, const std::vector<double>& want, d
     ++result.elements;
     double x = load_number(got, walk.offset()), y = rounded_to(got.type, want[number]);
     double error = distance(x, y);
-    double relative = std::isfinite(error) && error > 0 ? error / std::max(std::fabs(y), scale) : error;
+    double relative =
+        std::isfinite(error) && error > 0 ? error / std::max(std::fabs(y), sizes[number / columns]) : error;
     result.max_abs_err = std::max(result.max_abs_err, error);
     result.max_rel_err = std::max(result.max_rel_err, relative);
     if (relative <= limit) continue;

@@ -4,8 +4,8 @@
 
 namespace plait::runtime {
 
-/// Largest error that passes, relative to max(|want|, rms of the wanted tensor), for results rounded to `type`:
-/// docs/numerics.md. 0: exact.
+/// Largest error that passes, relative to max(|want|, rms of its row, rms of the wanted tensor), for results rounded to
+/// `type`: docs/numerics.md. 0: exact.
 double default_tolerance(ir::DType type);
 
 /// The least precise float type that the kernel rounds a computed value to on its way into an output of type `output`:
@@ -14,7 +14,7 @@ ir::DType coarsest_rounding(const ir::Kernel& kernel, ir::DType output);
 
 struct Comparison {
   double max_abs_err = 0;
-  double max_rel_err = 0;  ///< relative to max(|want|, rms)
+  double max_rel_err = 0;  ///< relative to max(|want|, rms of row and tensor)
   double limit = 0;        ///< what max_rel_err may be
   std::int64_t failures = 0;
   std::int64_t elements = 0;

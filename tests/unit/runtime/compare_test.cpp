@@ -39,6 +39,15 @@ TEST(CompareTest, SmallElementsAreMeasuredAgainstTheTensor) {
   EXPECT_FALSE(compare(tensor(DType::f32, {1e-4, 1e-4}).view(), {0, 0}, 5e-5).ok());
 }
 
+TEST(CompareTest, ElementsAreMeasuredAgainstTheirRow) {
+  // The same error of 0.5 beside a row of tens, and beside a row of ones in a tensor of tens.
+  std::vector<double> got = {10.5, 0.5, 1, 1}, want = {10, 0, 1, 0.5};
+  ir::TensorView view{got.data(), ir::DType::f64, {2, 2}, {2, 1}};
+  Comparison c = compare(view, want, 0.08);
+  EXPECT_EQ(c.failures, 1);
+  EXPECT_EQ(c.worst, 3);
+}
+
 TEST(CompareTest, SpecialValuesMatchThemselvesOnly) {
   EXPECT_TRUE(compare(tensor(DType::f32, {kNan, kInf, -kInf}).view(), {kNan, kInf, -kInf}, 0).ok());
   EXPECT_EQ(compare(tensor(DType::f32, {kNan, kInf, 1, -kInf, 1}).view(), {1, 1, kNan, kInf, kInf}, 0.5).failures, 5);
