@@ -2,8 +2,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "roles/format.h"
+#include "roles/parse.h"
 #include "runtime/files.h"
-#include "roles.h"
+#include "session.h"
 
 namespace plait::cli {
 namespace {
@@ -14,13 +16,30 @@ struct FormatOptions {
   bool write = false;
 };
 
+struct Formatted {
+  SourceRef source;
+  std::string text;
+};
+
+Result<Formatted> formatted(const std::string& path) {
+  if (roles::is_role_file(path)) {
+    auto source = runtime::read_source(path);
+    if (!source) return source.diagnostics();
+    auto text = roles::format(*source);
+    if (!text) return text.diagnostics();
+    return Formatted{*source, std::move(*text)};
+  }
+  auto program = load_program(path);
+  if (!program) return program.diagnostics();
+  return Formatted{program->source, syntax::format(program->file)};
+}
+
 /// Formats one file; what it changes goes where the options say.
 void format_file(const std::string& path, const FormatOptions& options, Outcome& outcome, std::vector<Report>& files) {
-  if (roles::is_role_file(path)) return outcome.diagnostics.add(no_format(path));
-  auto program = load_program(path);
-  if (!program) return outcome.diagnostics.append(program.diagnostics());
-  std::string text = syntax::format(program->file);
-  bool changed = text != program->source->text();
+  auto result = formatted(path);
+  if (!result) return outcome.diagnostics.append(result.diagnostics());
+  const std::string& text = result->text;
+  bool changed = text != result->source->text();
   Report entry;
   entry.set("file", path);
   entry.set("changed", changed);
@@ -51,7 +70,7 @@ Outcome format(const FormatOptions& options) {
 }  // namespace
 
 void add_format(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "format", "Print tile programs in canonical form, comments kept");
+  CLI::App* sub = add_command(app, command, "format", "Print tile and role programs in canonical form, comments kept");
   auto options = std::make_shared<FormatOptions>();
   sub->add_option("FILE", options->paths, "tile programs; - is standard input")->required();
   auto* write = sub->add_flag("--write", options->write, "write the files in place instead of printing them");

@@ -52,13 +52,4 @@ Outcome print_roles(const ProgramOptions& options) {
   return outcome;
 }
 
-Diagnostic no_format(const std::string& path) {
-  return {Rule::roles_file,
-          Loc{std::make_shared<const SourceFile>(path, ""), 0, 0, 1},
-          "role programs are not formatted: their comments would be lost",
-          fmt::format("see the canonical text without comments by plait print {}", path),
-          {},
-          Severity::error};
-}
-
 }  // namespace plait::cli

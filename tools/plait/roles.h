@@ -9,7 +9,5 @@ namespace plait::cli {
 
 Outcome check_roles(const ProgramOptions& options);
 Outcome print_roles(const ProgramOptions& options);
-/// Why `plait format` leaves a role program alone.
-Diagnostic no_format(const std::string& path);
 
 }  // namespace plait::cli
