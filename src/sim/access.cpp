@@ -65,7 +65,7 @@ void report(Machine& m, std::int32_t site, const std::string& who, const Bytes& 
   if (m.told(rule, site)) return;
   std::string what = describe_bytes(m, bytes, conflict.byte);
   const std::string& word = m.site(site).word;
-  const char* verb = kind == Kind::read ? "reads" : kind == Kind::write ? "writes" : "updates";
+  const char* verb = kind == Kind::write ? "writes" : kind == Kind::update ? "updates" : "reads";
   if (conflict.unwritten) {
     m.fail(rule, site, fmt::format("{} by {} reads {}, which nothing has written", word, who, what));
     return;
@@ -92,8 +92,10 @@ bool record(Machine& m, const Bytes& bytes, Kind kind, Access access, const Orde
   Shadow* shadow = bytes.block != nullptr ? &*bytes.block->shadow : m.tensor_shadow(bytes.buffer);
   if (shadow == nullptr || bytes.count == 0) return true;
   access.atomic = kind == Kind::update;
-  return kind == Kind::read ? shadow->read(bytes.begin, bytes.count, access, order, conflict)
-                            : shadow->write(bytes.begin, bytes.count, access, order, conflict);
+  if (kind == Kind::write || kind == Kind::update)
+    return shadow->write(bytes.begin, bytes.count, access, order, conflict);
+  bool fine = shadow->read(bytes.begin, bytes.count, access, order, conflict);
+  return fine || (kind == Kind::fetch && conflict.unwritten);
 }
 
 }  // namespace
@@ -112,6 +114,14 @@ bool lane_access_as(Machine& m, Warp& w, int lane, Component component, Clock cl
   if (record(m, bytes, kind, {component, clock, w.site, cluster}, order, conflict)) return true;
   report(m, w.site, describe_thread(m, w.block, w.first_thread + lane), bytes, kind, conflict);
   return false;
+}
+
+bool are_written(const Bytes& bytes) {
+  const Shadow& shadow = *bytes.block->shadow;
+  for (std::int64_t byte = bytes.begin; byte < bytes.begin + bytes.count; byte += shadow.granule()) {
+    if (!shadow.is_written(byte)) return false;
+  }
+  return true;
 }
 
 bool async_access(Machine& m, const AsyncAccess& by, const Bytes& bytes, Kind kind) {

@@ -13,10 +13,18 @@ struct Bytes {
   std::int64_t count = 0;
 };
 
-enum class Kind { read, write, update };  ///< update: atomic
+enum class Kind {
+  read,
+  fetch,  ///< a read into registers, of bytes that may never have been written: their use is what is wrong
+  write,
+  update,  ///< atomic
+};
 
 /// An access of one lane, now. Reports what it races with; false then.
 bool lane_access(Machine& m, Warp& w, int lane, const Bytes& bytes, Kind kind);
+
+/// Whether all of the bytes of shared memory were written.
+bool are_written(const Bytes& bytes);
 
 /// An access of an asynchronous operation, which later ones see as (component, clock).
 struct AsyncAccess {

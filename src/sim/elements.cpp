@@ -60,7 +60,7 @@ void run_load_fragment(Evaluation& e, const ExprInstr& in) {
     std::size_t slot = element_slot(e.warp, f, lane, use.element[static_cast<std::size_t>(e.element)]);
     dst[lane] = get(f, store, slot);
     if (has(e.mask, lane) && !check_written(e.machine, e.warp, use.fragment, store, slot, lane))
-      store.written[slot] = 1;
+      store.content[slot] = Content::value;
   }
 }
 

@@ -8,12 +8,12 @@ namespace plait::sim {
 
 FragmentStore& fragment_store(Warp& w, int fragment) {
   FragmentStore& store = w.replica->fragments[static_cast<std::size_t>(fragment)];
-  if (!store.written.empty()) return store;
+  if (!store.content.empty()) return store;
   const FragmentCode& f = fragment_code_of(w, fragment);
   auto size = static_cast<std::size_t>(f.size);
   if (f.floats) store.narrow.resize(size);
   if (!f.floats) store.wide.resize(size, interp::int_value(0));
-  store.written.resize(size);
+  store.content.resize(size);
   return store;
 }
 
@@ -34,15 +34,18 @@ void use_registers(Machine& m, Warp& w, int fragment, std::int64_t row, std::int
   }
 }
 
-void report_unwritten(Machine& m, std::int32_t site, const std::string& who, const FragmentCode& f) {
+void report_unwritten(Machine& m, std::int32_t site, const std::string& who, const FragmentCode& f, Content content) {
+  if (m.told(Rule::sim_unwritten, site)) return;
+  const char* what =
+      content == Content::none ? "was never written" : "was read from shared memory that nothing had written";
   m.fail(Rule::sim_unwritten, site,
-         fmt::format("{} by {} reads an element of {} that was never written", m.site(site).word, who,
-                     f.decl->buffer->name));
+         fmt::format("{} by {} uses an element of {} that {}", m.site(site).word, who, f.decl->buffer->name, what));
 }
 
 bool check_written(Machine& m, const Warp& w, int fragment, const FragmentStore& store, std::size_t slot, int lane) {
-  if (store.written[slot] != 0) return true;
-  report_unwritten(m, w.site, describe_thread(m, w.block, w.first_thread + lane), fragment_code_of(w, fragment));
+  if (store.content[slot] == Content::value) return true;
+  report_unwritten(m, w.site, describe_thread(m, w.block, w.first_thread + lane), fragment_code_of(w, fragment),
+                   store.content[slot]);
   return false;
 }
 
@@ -52,7 +55,7 @@ Step run(Machine&, Warp& w, const act::DefFragment& a) {
   FragmentStore& store = fragment_store(w, a.fragment);
   for (int lane = 0; lane < kLanes; ++lane) {
     for (std::size_t e = 0; e < f.offset.size(); ++e)
-      store.written[element_slot(w, f, lane, static_cast<std::int32_t>(e))] = 0;
+      store.content[element_slot(w, f, lane, static_cast<std::int32_t>(e))] = Content::none;
   }
   return Step::next;
 }

@@ -33,10 +33,10 @@ inline void put(const FragmentCode& f, FragmentStore& store, std::size_t slot, V
   } else {
     store.wide[slot] = value;
   }
-  store.written[slot] = 1;
+  store.content[slot] = Content::value;
 }
 /// Reports an element that was never written; false then.
 bool check_written(Machine& m, const Warp& w, int fragment, const FragmentStore& store, std::size_t slot, int lane);
-void report_unwritten(Machine& m, std::int32_t site, const std::string& who, const FragmentCode& f);
+void report_unwritten(Machine& m, std::int32_t site, const std::string& who, const FragmentCode& f, Content content);
 
 }  // namespace plait::sim

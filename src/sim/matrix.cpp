@@ -112,13 +112,16 @@ Step run(Machine& m, Warp& w, const act::LdMatrix& a) {
   std::int64_t matrix = f.section != 0 ? 0 : matrix_begin(w, f), per_row = kRowBytes * 8 / smem.tile.bits;
   for_each_matrix_row(w, a.accesses, smem, *at, [&](const Row& row) {
     if (!aligned(m, w, row)) return;
-    lane_access(m, w, row.lane, {&w.block, a.src.smem, row.begin, kRowBytes}, Kind::read);
+    Bytes bytes{&w.block, a.src.smem, row.begin, kRowBytes};
+    lane_access(m, w, row.lane, bytes, Kind::fetch);
+    bool known = are_written(bytes);
     for (std::int64_t i = 0; i < per_row; ++i) {
       layout::Coord c{row.at.row, row.at.column + i};
       if (a.trans) std::swap(c.row, c.column);
       std::int64_t slot = matrix + (a.dst.row + c.row) * f.columns + a.dst.column + c.column;
       put(f, store, static_cast<std::size_t>(slot),
           load_value(smem.decl->buffer->type, w.block.smem.data() + row.begin, i));
+      if (!known) store.content[static_cast<std::size_t>(slot)] = Content::unknown;
     }
   });
   charge(m, w, a.accesses[static_cast<std::size_t>(w.index) % a.accesses.size()].size());

@@ -104,8 +104,9 @@ void shared_access(Machine& m, Warp& w, const FragmentCode& f, const SmemPlace& 
     if (!start) return;
     std::int64_t begin = smem_byte(smem, {start->copy, start->row + run.row, start->column + run.column});
     if (!aligned(m, w, run, begin, run.count * bytes_each, smem.decl->buffer->name)) return;
-    lane_access(m, w, run.lane, {&w.block, place.smem, begin, run.count * bytes_each}, kind);
-    fn(run, w.block.smem.data() + begin, smem.decl->buffer->type);
+    Bytes bytes{&w.block, place.smem, begin, run.count * bytes_each};
+    lane_access(m, w, run.lane, bytes, kind);
+    fn(run, bytes, smem.decl->buffer->type);
   });
 }
 
@@ -152,9 +153,12 @@ Step run(Machine& m, Warp& w, const act::LoadShared& a) {
   use_registers(m, w, a.dst);
   const FragmentCode& f = fragment_code_of(w, a.dst);
   FragmentStore& store = fragment_store(w, a.dst);
-  shared_access(m, w, f, a.src, Kind::read, [&](const Run& run, const std::uint8_t* bytes, ir::DType type) {
+  shared_access(m, w, f, a.src, Kind::fetch, [&](const Run& run, const Bytes& bytes, ir::DType type) {
+    bool known = are_written(bytes);
+    const std::uint8_t* from = w.block.smem.data() + bytes.begin;
     for_each_slot(w, f, run, [&](std::size_t slot, std::int64_t i) {
-      put(f, store, slot, interp::convert(type, f.decl->buffer->type, load_value(type, bytes, i)));
+      put(f, store, slot, interp::convert(type, f.decl->buffer->type, load_value(type, from, i)));
+      if (!known) store.content[slot] = Content::unknown;
     });
   });
   charge(m, w, f, true, true);
@@ -165,10 +169,11 @@ Step run(Machine& m, Warp& w, const act::StoreShared& a) {
   use_registers(m, w, a.src);
   const FragmentCode& f = fragment_code_of(w, a.src);
   FragmentStore& store = fragment_store(w, a.src);
-  shared_access(m, w, f, a.dst, Kind::write, [&](const Run& run, std::uint8_t* bytes, ir::DType type) {
+  shared_access(m, w, f, a.dst, Kind::write, [&](const Run& run, const Bytes& bytes, ir::DType type) {
+    std::uint8_t* to = w.block.smem.data() + bytes.begin;
     for_each_slot(w, f, run, [&](std::size_t slot, std::int64_t i) {
       check_written(m, w, a.src, store, slot, run.lane);
-      store_value(type, bytes, i, interp::convert(f.decl->buffer->type, type, get(f, store, slot)));
+      store_value(type, to, i, interp::convert(f.decl->buffer->type, type, get(f, store, slot)));
     });
   });
   charge(m, w, f, true, false);

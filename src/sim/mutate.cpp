@@ -39,6 +39,8 @@ roles::Body rewrite(const roles::Body& body, const Replacements& replacements) {
 }
 
 ir::ExprRef plus(const ir::ExprRef& e, std::int64_t value) {
+  if (const auto* literal = std::get_if<ir::IntLit>(&e->node))
+    return std::make_shared<const ir::Expr>(ir::Expr{e->type, e->loc, ir::IntLit{literal->value + value}});
   auto number = std::make_shared<const ir::Expr>(ir::Expr{e->type, e->loc, ir::IntLit{value}});
   return std::make_shared<const ir::Expr>(ir::Expr{e->type, e->loc, ir::Binary{ir::BinaryOp::add, e, number}});
 }

@@ -71,10 +71,15 @@ struct ClusterBarrier {
   std::vector<Warp*> waiting;
 };
 
+enum class Content : std::uint8_t {
+  none,  ///< never written
+  value,
+  unknown,  ///< read from shared memory that nothing had written
+};
 struct FragmentStore {
   std::vector<float> narrow;
   std::vector<Value> wide;
-  std::vector<std::uint8_t> written;
+  std::vector<Content> content;
 };
 
 /// One wgmma of a warpgroup; it begins once all warps have issued it.

@@ -86,9 +86,10 @@ void check_accumulator(Machine& m, const Warp& w, const WgmmaOp& op, const Fragm
   const FragmentCode& f = fragment_code_of(w, place.fragment);
   FragmentStore& store = w.replica->fragments[static_cast<std::size_t>(place.fragment)];
   for (std::int64_t row = place.row; row < place.row + kRows; ++row) {
-    auto begin = store.written.begin() + row * f.columns + place.column;
-    if (std::find(begin, begin + columns, 0) == begin + columns) continue;
-    report_unwritten(m, op.site, "the warpgroup", f);
+    auto begin = store.content.begin() + row * f.columns + place.column;
+    auto bad = std::find_if(begin, begin + columns, [](Content content) { return content != Content::value; });
+    if (bad == begin + columns) continue;
+    report_unwritten(m, op.site, "the warpgroup", f, *bad);
     return;
   }
 }
@@ -119,7 +120,7 @@ void compute(Machine& m, Warp& w, const WgmmaOp& op, const Shape& s) {
   FragmentStore& acc = fragment_store(w, a.acc.fragment);
   std::int64_t begin = a.acc.row * f.columns, end = begin + kRows * f.columns;
   if (op.clear) std::fill(acc.narrow.begin() + begin, acc.narrow.begin() + end, 0.0F);
-  std::fill(acc.written.begin() + begin, acc.written.begin() + end, 1);
+  std::fill(acc.content.begin() + begin, acc.content.begin() + end, Content::value);
   const SmemCode& b = m.code().smem[static_cast<std::size_t>(a.b.smem)];
   layout::Coord a_extent = stored(kRows, s.k, a.trans_a), b_extent = stored(s.k, s.n, a.trans_b);
   std::vector<float> left = a.a_registers

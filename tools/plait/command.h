@@ -42,6 +42,7 @@ void add_print(CLI::App& app, Command& command);
 void add_run(CLI::App& app, Command& command);
 void add_compile(CLI::App& app, Command& command);
 void add_devices(CLI::App& app, Command& command);
+void add_sim(CLI::App& app, Command& command);
 
 /// A subcommand with --json and a footer that states the exit codes.
 CLI::App* add_command(CLI::App& app, Command& command, const std::string& name, const std::string& summary);

@@ -131,6 +131,7 @@ int run(int argc, char** argv) {
   add_run(app, command);
   add_compile(app, command);
   add_devices(app, command);
+  add_sim(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

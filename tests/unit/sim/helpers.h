@@ -66,7 +66,9 @@ inline void expect_found(const std::string& text, Rule rule, const std::vector<i
     bool found = false;
     for (const Diagnostic& d : outcome.diagnostics.list()) {
       bool here = std::find(lines.begin(), lines.end(), d.loc.line) != lines.end();
-      found = found || (d.rule == rule && here && d.message.find(words) != std::string::npos);
+      bool says = d.message.find(words) != std::string::npos;
+      for (const Note& note : d.notes) says = says || note.message.find(words) != std::string::npos;
+      found = found || (d.rule == rule && here && says);
     }
     EXPECT_TRUE(found) << "interleaving " << i << ": no " << rule_name(rule) << " with '" << words << "' in:\n"
                        << outcome.diagnostics.render();
@@ -77,11 +79,32 @@ inline void expect_found(const std::string& text, Rule rule, int line, const std
   expect_found(text, rule, std::vector<int>{line}, words, dims, sms);
 }
 
+/// Every interleaving reports one of `rules`: which of them depends on what happens first.
+inline void expect_caught(const std::string& text, const std::vector<Rule>& rules, const Dims& dims = {}, int sms = 1) {
+  roles::Program program = parsed(text);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    Options options;
+    options.interleaving = i;
+    Outcome outcome = trial_of(program, dims, options, sms).outcome;
+    bool found = false;
+    for (const Diagnostic& d : outcome.diagnostics.list())
+      found = found || std::find(rules.begin(), rules.end(), d.rule) != rules.end();
+    EXPECT_TRUE(found) << "interleaving " << i << ":\n" << outcome.diagnostics.render();
+  }
+}
+
 /// `text` with the first occurrence of a line (its text without indentation) removed or replaced; the line stays empty.
 inline std::string without(std::string text, const std::string& line, const std::string& instead = "pass") {
   std::size_t at = text.find(line + "\n");
   EXPECT_NE(at, std::string::npos) << line;
   return at == std::string::npos ? text : text.replace(at, line.size(), instead);
+}
+
+/// `text` with the first occurrence of a part of a line replaced.
+inline std::string replaced(std::string text, const std::string& part, const std::string& instead) {
+  std::size_t at = text.find(part);
+  EXPECT_NE(at, std::string::npos) << part;
+  return at == std::string::npos ? text : text.replace(at, part.size(), instead);
 }
 
 }  // namespace plait::sim

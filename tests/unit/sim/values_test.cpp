@@ -250,7 +250,7 @@ TEST(Values, RegistersAreWrittenBeforeTheyAreRead) {
         x[r, c] = 1.0
     store T[0, 0] <- x
 )";
-  expect_found(text, Rule::sim_unwritten, 8, "thread 31 of work reads an element of x");
+  expect_found(text, Rule::sim_unwritten, 8, "thread 31 of work uses an element of x");
 }
 
 TEST(Values, IndicesStayInside) {

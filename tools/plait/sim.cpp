@@ -1,0 +1,321 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "machine/load.h"
+#include "roles/parse.h"
+#include "roles/verify.h"
+#include "run_reference.h"
+#include "runtime/compare.h"
+#include "runtime/files.h"
+#include "sim/mutate.h"
+
+namespace plait::cli {
+namespace {
+
+struct SimFlags {
+  ProgramOptions program;
+  std::vector<std::string> dims, scalars, inputs, sizes;
+  std::string device, reference;
+  std::uint64_t seed = 0;
+  std::uint64_t interleavings = 1;
+  int sms = 0;
+  bool mutate = false;
+};
+
+using Dims = std::map<std::string, std::int64_t>;
+
+Dims dims_of(const std::vector<std::string>& texts, const std::string& flag) {
+  Dims dims;
+  for (const auto& [name, text] : parse_assignments(texts, flag)) {
+    const char* end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(text.data(), end, dims[name]);
+    if (error != std::errc() || stop != end)
+      throw UsageError{fmt::format("{} {}: '{}' is no integer of 64 bits", flag, name, text)};
+  }
+  return dims;
+}
+
+/// The dims of each call: those of --dim, then each --size, which overrules some of them.
+std::vector<Dims> sizes_of(const SimFlags& flags) {
+  std::vector<Dims> all = {dims_of(flags.dims, "--dim")};
+  for (const std::string& size : flags.sizes) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0; begin <= size.size();) {
+      std::size_t end = std::min(size.find(',', begin), size.size());
+      parts.push_back(size.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    Dims dims = all[0];
+    for (const auto& [name, value] : dims_of(parts, "--size")) dims[name] = value;
+    all.push_back(std::move(dims));
+  }
+  return all;
+}
+
+/// A program that is to be simulated.
+struct Loaded {
+  roles::Program program;
+  sim::Options options;
+  Session session;  ///< its parameters as those of a kernel, for inputs and references
+};
+
+Result<Loaded> load(const SimFlags& flags) {
+  if (!flags.program.kernel.empty()) throw UsageError{"--kernel: a .roles file holds one program"};
+  lang::Bindings bindings = parse_assignments(flags.program.bindings, "-D");
+  auto source = runtime::read_source(flags.program.path);
+  if (!source) return source.diagnostics();
+  auto program = roles::parse(*source, bindings);
+  if (!program) return program.diagnostics();
+  Diagnostics found = roles::verify(*program);
+  if (found.has_errors()) return found;
+  auto device = machine::load_device(flags.device.empty() ? program->device : flags.device);
+  if (!device) return device.diagnostics();
+  sim::Options options;
+  options.costs = sim::costs_of(*device);
+  options.occupancy = program->occupancy;
+  std::string reference = flags.reference.empty() ? program->name : flags.reference;
+  Session session{{}, reference, bindings, sim::call_signature(*program)};
+  return Loaded{std::move(*program), options, std::move(session)};
+}
+
+/// One call with its inputs.
+struct Prepared {
+  RunData data;
+  Before before;
+  sim::Call call;
+};
+
+Result<Prepared> prepare(const Loaded& loaded, const SimFlags& flags, const Dims& dims) {
+  RunRequest request;
+  request.path = flags.program.path;
+  request.dims = dims;
+  request.scalars = parse_assignments(flags.scalars, "--scalar");
+  request.inputs = parse_assignments(flags.inputs, "--input");
+  request.seed = flags.seed;
+  auto data = prepare_run(loaded.session.kernel, request);
+  if (!data) return data.diagnostics();
+  Prepared prepared{std::move(*data), {}, {}};
+  prepared.before = remember(prepared.data);
+  for (const runtime::HostTensor& tensor : prepared.data.tensors) prepared.call.tensors.push_back(tensor.clone());
+  prepared.call.args = rebound(prepared.data.bound, prepared.call.tensors);
+  return prepared;
+}
+
+// ---- Reports -------------------------------------------------------------------------------------------------------
+
+void describe(const Loaded& loaded, const Prepared& prepared, int sms, Outcome& outcome, Report& report) {
+  std::vector<std::string> parts;
+  Report dims;
+  for (std::size_t i = 0; i < loaded.program.dims.size(); ++i) {
+    dims.set(loaded.program.dims[i]->name, prepared.data.bound.dims[i]);
+    parts.push_back(fmt::format("{}={}", loaded.program.dims[i]->name, prepared.data.bound.dims[i]));
+  }
+  report.set("dims", dims);
+  outcome.text +=
+      fmt::format("program  {} on {}, {} multiprocessors\n", loaded.program.name, loaded.program.device, sms);
+  if (!parts.empty()) outcome.text += fmt::format("dims     {}\n", fmt::join(parts, " "));
+}
+
+void describe_time(const Loaded& loaded, const sim::Outcome& run, Outcome& outcome, Report& report) {
+  double us = static_cast<double>(run.cycles) / loaded.options.costs.clock_mhz;
+  outcome.text += fmt::format("blocks   {} of {} threads, {} bytes of shared memory, on {} multiprocessors\n",
+                              run.blocks, run.threads, run.smem_bytes, run.sms);
+  outcome.text +=
+      fmt::format("time     {} cycles, {:.1f} us at {:.0f} MHz\n", run.cycles, us, loaded.options.costs.clock_mhz);
+  report.set("blocks", run.blocks);
+  report.set("cycles", run.cycles);
+  report.set("microseconds", us);
+  Report busy;
+  std::vector<std::string> parts;
+  for (const sim::UnitUse& unit : run.units) {
+    double share =
+        static_cast<double>(unit.busy) / static_cast<double>(std::max<std::int64_t>(run.cycles * run.sms, 1));
+    busy.set(unit.name, share);
+    parts.push_back(fmt::format("{} {:.1f} %", unit.name, 100 * share));
+  }
+  report.set("busy", busy);
+  outcome.text += fmt::format("busy     {}\n", fmt::join(parts, ", "));
+}
+
+/// Compares the outputs with the reference of --reference, or of the program's own name where there is one.
+void compare(const Loaded& loaded, const SimFlags& flags, const Prepared& prepared, const sim::Trial& trial,
+             Outcome& outcome, Report& report) {
+  const reference::Reference* reference = matching_reference(loaded.session);
+  if (reference == nullptr) {
+    if (!flags.reference.empty()) {
+      outcome.diagnostics.error(Rule::sim_reference, loaded.program.loc,
+                                fmt::format("there is no reference '{}' for these tensors", flags.reference));
+    }
+    return;
+  }
+  std::map<std::string, std::vector<double>> values;
+  reference->run(reference_call(loaded.session, prepared.data, prepared.before, values, true));
+  std::vector<Report> comparisons;
+  for (std::size_t i = 0; i < prepared.data.params.size(); ++i) {
+    const ir::Param& param = *prepared.data.params[i];
+    if (param.kind == ir::ParamKind::in) continue;
+    ir::DType type = param.buffer->type;
+    auto own = reference->tolerance.find(std::string(ir::dtype_name(type)));
+    double limit = own != reference->tolerance.end() ? own->second : runtime::default_tolerance(type);
+    const std::string& name = param.buffer->name;
+    runtime::Comparison c = runtime::compare(trial.tensors[i].view(), values.at(name), limit);
+    outcome.text +=
+        fmt::format("error    {} against {} in f64: {:.3g} at most, {:.3g} of the tensor's size (limit {:.3g})\n", name,
+                    reference->kernel, c.max_abs_err, c.max_rel_err, c.limit);
+    Report entry;
+    entry.set("tensor", name);
+    entry.set("max_abs_err", c.max_abs_err);
+    entry.set("max_rel_err", c.max_rel_err);
+    entry.set("limit", c.limit);
+    comparisons.push_back(std::move(entry));
+    if (c.ok()) continue;
+    outcome.diagnostics.error(
+        Rule::result_mismatch, param.buffer->loc,
+        fmt::format("{} of {} elements of {} differ from the reference; the worst, [{}], is {} and shall be {}",
+                    c.failures, c.elements, name,
+                    fmt::join(runtime::index_of(c.worst, trial.tensors[i].view().shape), ", "), c.worst_got,
+                    c.worst_want),
+        "correct the program: its schedule is sound, its values are not");
+  }
+  report.set("comparisons", comparisons);
+}
+
+/// Runs one call under all interleavings.
+void run_call(const Loaded& loaded, const SimFlags& flags, const Dims& dims, Outcome& outcome, Report& report) {
+  auto prepared = prepare(loaded, flags, dims);
+  if (!prepared) return outcome.diagnostics.append(prepared.diagnostics());
+  int sms = flags.sms > 0 ? flags.sms : loaded.options.costs.sms;
+  describe(loaded, *prepared, sms, outcome, report);
+  std::optional<sim::Trial> first;
+  for (std::uint64_t i = 0; i < flags.interleavings; ++i) {
+    sim::Options options = loaded.options;
+    options.interleaving = i;
+    auto trial = sim::run_trial(loaded.program, prepared->call, sms, options);
+    if (!trial) return outcome.diagnostics.append(trial.diagnostics());
+    outcome.diagnostics.append(trial->outcome.diagnostics);
+    if (outcome.diagnostics.has_errors()) return;
+    int differs = first ? sim::first_difference(*first, *trial) : -1;
+    if (differs >= 0) {
+      outcome.diagnostics.error(Rule::sim_seeds, loaded.program.loc,
+                                fmt::format("interleaving {} gives other bytes of {} than interleaving 0", i,
+                                            prepared->data.params[static_cast<std::size_t>(differs)]->buffer->name));
+      return;
+    }
+    if (!first) first = std::move(*trial);
+  }
+  if (!first) return;
+  describe_time(loaded, first->outcome, outcome, report);
+  if (flags.interleavings > 1)
+    outcome.text += fmt::format("bytes    the same in {} interleavings\n", flags.interleavings);
+  report.set("interleavings", static_cast<std::int64_t>(flags.interleavings));
+  compare(loaded, flags, *prepared, *first, outcome, report);
+}
+
+std::string_view word(sim::Verdict verdict) {
+  switch (verdict) {
+    case sim::Verdict::caught:
+      return "caught";
+    case sim::Verdict::redundant:
+      return "redundant";
+    case sim::Verdict::unreached:
+      return "unreached";
+    case sim::Verdict::missed:
+      return "missed";
+  }
+  return {};
+}
+
+void describe_mutants(const sim::MutationReport& found, Outcome& outcome) {
+  std::vector<Report> all;
+  for (const sim::MutantResult& result : found.results) {
+    Report entry;
+    entry.set("mutant", result.what);
+    entry.set("line", std::int64_t{result.loc.line});
+    entry.set("verdict", std::string(word(result.verdict)));
+    bool caught = result.verdict == sim::Verdict::caught;
+    if (caught) entry.set("rule", std::string(rule_name(result.rule)));
+    all.push_back(std::move(entry));
+    if (!caught)
+      outcome.text += fmt::format("{:10} line {:<4} {}\n", word(result.verdict), result.loc.line, result.what);
+    if (result.verdict == sim::Verdict::missed)
+      outcome.diagnostics.error(Rule::sim_missed, result.loc, fmt::format("not noticed: {}", result.what));
+  }
+  int caught = found.count(sim::Verdict::caught), redundant = found.count(sim::Verdict::redundant);
+  int missed = found.count(sim::Verdict::missed), unreached = found.count(sim::Verdict::unreached);
+  outcome.text += fmt::format("deletion test: caught {}, redundant {}, missed {} of {}", caught, redundant, missed,
+                              found.results.size());
+  outcome.text += unreached > 0 ? fmt::format("; {} not reached by these calls\n", unreached) : "\n";
+  outcome.report.set("caught", std::int64_t{caught});
+  outcome.report.set("redundant", std::int64_t{redundant});
+  outcome.report.set("missed", std::int64_t{missed});
+  outcome.report.set("unreached", std::int64_t{unreached});
+  outcome.report.set("mutants", all);
+}
+
+void mutate(const Loaded& loaded, const SimFlags& flags, Outcome& outcome) {
+  std::vector<sim::Call> calls;
+  for (const Dims& dims : sizes_of(flags)) {
+    auto prepared = prepare(loaded, flags, dims);
+    if (!prepared) return outcome.diagnostics.append(prepared.diagnostics());
+    calls.push_back(std::move(prepared->call));
+  }
+  sim::MutationOptions options;
+  options.simulation = loaded.options;
+  options.sms = {loaded.program.cluster, 2 * loaded.program.cluster};
+  if (flags.sms > 0) options.sms = {flags.sms};
+  if (flags.interleavings > 1) options.interleavings = flags.interleavings;
+  auto report = sim::test_mutants(loaded.program, calls, options);
+  if (!report) return outcome.diagnostics.append(report.diagnostics());
+  describe_mutants(*report, outcome);
+}
+
+Outcome simulate(const SimFlags& flags) {
+  Outcome outcome;
+  auto loaded = load(flags);
+  if (!loaded) return failed(loaded.diagnostics());
+  outcome.report.set("program", loaded->program.name);
+  if (flags.mutate) {
+    mutate(*loaded, flags, outcome);
+    return outcome;
+  }
+  std::vector<Report> runs;
+  for (const Dims& dims : sizes_of(flags)) {
+    Report report;
+    run_call(*loaded, flags, dims, outcome, report);
+    runs.push_back(std::move(report));
+    if (outcome.diagnostics.has_errors()) break;
+  }
+  outcome.report.set("runs", runs);
+  return outcome;
+}
+
+}  // namespace
+
+void add_sim(CLI::App& app, Command& command) {
+  CLI::App* sub = add_command(app, command, "sim", "Simulate a role program: values, races, deadlocks, time");
+  auto flags = std::make_shared<SimFlags>();
+  add_program_options(*sub, command, flags->program);
+  sub->add_option("--device", flags->device, "machine model that gives the costs (default: that of the program)");
+  add_assignments(*sub, "--dim", flags->dims, "value of a dim, e.g. --dim M=128");
+  sub->add_option("--size", flags->sizes, "simulate again with these dims changed, e.g. --size M=64,K=320")
+      ->type_name("NAME=VALUE,...")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_assignments(*sub, "--scalar", flags->scalars, "value of a scalar argument, e.g. --scalar scale=0.5");
+  add_assignments(*sub, "--input", flags->inputs, "tensor from a .npy file; the others are drawn");
+  sub->add_option("--seed", flags->seed, "seed of drawn inputs (default 0)");
+  sub->add_option("--seeds", flags->interleavings, "interleavings to run; all must give the same bytes (default 1)")
+      ->check(CLI::Range(1, 10'000));
+  sub->add_option("--sms", flags->sms, "multiprocessors (default: those of the machine)")->check(CLI::Range(1, 4096));
+  sub->add_option("--reference", flags->reference,
+                  "compare with this kernel's reference in f64 (default: the program's own, where there is one)");
+  sub->add_flag("--mutate", flags->mutate,
+                "remove or weaken each synchronisation in turn: it must be noticed, or be redundant");
+  sub->callback([flags, &command] { command.action = [flags] { return simulate(*flags); }; });
+}
+
+}  // namespace plait::cli
