@@ -92,6 +92,43 @@ TEST(RolesRules, BasesAreRight) {
 
 constexpr const char* kMatmul = test::kMatmul;
 
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(RolesRules, WgmmaTakesWholeWarpgroups) {
+  std::string shifted = changed(changed(kMatmul, " regs 40", ""), " regs 232", "");
+  EXPECT_EQ(said(shifted), "");
+  shifted = changed(shifted, "  role math", "  role idle warps 2:\n    pass\n\n  role math");
+  EXPECT_THAT(said(shifted),
+              testing::HasSubstr("role `math` begins at warp 6 of the block, inside a warpgroup [warpgroup]"));
+  EXPECT_THAT(said(changed(kSmall, "    cp_commit\n", "    cp_commit\n    fence wgmma\n")), "");
+  std::string wide = changed(changed(kSmall, "warps 4", "warps 8"), "4, 64] vector", "8, 64] vector");
+  wide = changed(wide, "fragment m: f32[4]", "fragment m: f32[8]");
+  EXPECT_THAT(said(changed(wide, "    cp_commit\n", "    cp_commit\n    fence wgmma\n")),
+              testing::HasSubstr("role `all` has 8 warps a replica, and wgmma takes the 4 of a warpgroup [warpgroup]"));
+}
+
+/// What looks wrong and is not.
+TEST(RolesRules, RightVariants) {
+  // A box smaller than its tile; the sum of the bytes is for the simulator.
+  EXPECT_EQ(said(changed(kMatmul, "map A_map = A box [128, 64]", "map A_map = A box [64, 64]")), "");
+  // Tiles that share bytes because both say so.
+  EXPECT_EQ(said(changed(kSmall, "smem S: f32[8, 64]", "smem S: f32[8, 64] at 16384\n  smem V: f32[8, 64] at 16384")),
+            "");
+  // A branch that no replica takes with these indices.
+  EXPECT_EQ(said(changed(kMatmul, "        wgmma_commit\n",
+                         "        wgmma_commit\n        if replica == 1:\n          elect:\n            put "
+                         "C_s[replica - 1, 0, 0] = 1.0\n")),
+            "");
+  // Values read by warps alone need not be the same in others.
+  EXPECT_EQ(said(changed(kSmall, "    cp_commit\n",
+                         "    cp_commit\n    w = broadcast(lane)\n    if w + warp > 2:\n      sync_warp\n")),
+            "");
+}
+
 constexpr Case kText[] = {
     {kMatmul, "roles matmul", "role matmul",
      "expected 'roles' at the start of the program, found name 'role' [roles-file]"},
@@ -215,7 +252,6 @@ constexpr Case kPlaces[] = {
      "`acc` is spread over 128 threads, and the replica has 256 [fragment-shape]"},
     {kMatmul,
      "  role load warps 4 regs 40:", "  role first warps 2:\n    pass\n\n  role load warps 4:", "[register-budget]"},
-    {kSmall, "    cp_commit\n", "    cp_commit\n    fence wgmma\n", ""},
     {kMatmul, "barrier_sync 1 + replica threads 128", "barrier_sync 16 + replica threads 128",
      "there is no named barrier 16 [barrier-id]"},
     {kMatmul, "barrier_sync 1 + replica threads 128", "barrier_sync 1 + replica threads 100",
@@ -228,7 +264,6 @@ constexpr Case kCopies[] = {
      "the box of `C_map` in `C_s` has swizzle 64, the tile 128 [map-tile]"},
     {kMatmul, "A_s[n % stages, 0, 0] <-", "A_s[n % stages, 4, 0] <-",
      "128 x 64 elements from row 4, column 0 on leave `A_s`, which has 128 x 64 [tile-bounds]"},
-    {kMatmul, "map A_map = A box [128, 64]", "map A_map = A box [64, 64]", ""},
     {kMatmul, "<- C_s[replica, 0, 0]", "<- C_s[replica + 2, 0, 0]",
      "index 0 of `C_s` is 2, and its extent 2 [tile-bounds]"},
     {kMatmul, "C: out bf16[M, N]", "C: in bf16[M, N]", "`C` is written, and it is an `in` parameter [tensor-mode]"},
