@@ -47,6 +47,12 @@ void Binder::declare(const Map& map) {
   names_.define(map->name, buffer, map->loc);
 }
 
+void Binder::declare(const Channel& channel) {
+  ir::Buffer buffer = stand_in(channel->name, channel->loc);
+  channels_[buffer.get()] = channel;
+  names_.define(channel->name, buffer, channel->loc);
+}
+
 void Binder::declare(const Fragment& fragment) {
   fragments_[fragment->buffer.get()] = fragment;
   names_.define(fragment->buffer->name, fragment->buffer, fragment->loc);
@@ -64,12 +70,17 @@ ExprRef Binder::raw(const syntax::ExprRef& e) {
   if (value == nullptr) return nullptr;
   ir::walk(value, [&](const ir::Expr& x) {
     const auto* load = std::get_if<ir::Load>(&x.node);
-    if (load == nullptr || (!mbars_.contains(load->buffer.get()) && !maps_.contains(load->buffer.get()))) return;
-    diags_->error(Rule::role_operand, x.loc,
-                  fmt::format("`{}` is {} and has no elements", load->buffer->name,
-                              mbars_.contains(load->buffer.get()) ? "an mbar" : "a map"));
+    std::string_view other = load == nullptr ? "" : stands_for(load->buffer.get());
+    if (other.empty()) return;
+    diags_->error(Rule::role_operand, x.loc, fmt::format("`{}` is {} and has no elements", load->buffer->name, other));
   });
   return value;
+}
+
+std::string_view Binder::stands_for(const ir::BufferDecl* buffer) const {
+  if (mbars_.contains(buffer)) return "an mbar";
+  if (maps_.contains(buffer)) return "a map";
+  return channels_.contains(buffer) ? "a channel" : "";
 }
 
 ExprRef Binder::settle(const ExprRef& e, const Loc& loc) {
@@ -171,11 +182,13 @@ FragmentRef Binder::fragment(const syntax::ExprRef& e) {
   return {fragment, fragment == nullptr ? std::vector<ExprRef>{} : indices(e), e == nullptr ? Loc{} : e->loc};
 }
 
-ir::Buffer Binder::tensor_name(const syntax::ExprRef& e) {
+bool Binder::is_tensor(const syntax::ExprRef& e) const {
   ir::Buffer buffer = base(e);
-  bool tensor = buffer != nullptr && buffer->scope == ir::Scope::global && !mbars_.contains(buffer.get()) &&
-                !maps_.contains(buffer.get());
-  if (tensor) return buffer;
+  return buffer != nullptr && buffer->scope == ir::Scope::global && stands_for(buffer.get()).empty();
+}
+
+ir::Buffer Binder::tensor_name(const syntax::ExprRef& e) {
+  if (is_tensor(e)) return base(e);
   wrong(e, "a tensor parameter", "the name of a tensor parameter");
   return nullptr;
 }
@@ -189,10 +202,22 @@ MbarRef Binder::mbar(const syntax::ExprRef& e) {
   MbarRef ref{named(mbars_, e, "an mbar", "one barrier of an array declared by mbar: full[i]"), nullptr, {}};
   if (e == nullptr || ref.mbar == nullptr) return ref;
   ref.loc = e->loc;
-  std::vector<ExprRef> index = indices(e);
-  if (index.size() == 1) ref.index = index.front();
-  if (index.size() > 1) diags_->error(Rule::role_index, e->loc, "an mbar array takes one index");
+  ref.index = only_index(e, "an mbar array");
   return ref;
+}
+
+ChannelRef Binder::channel(const syntax::ExprRef& e) {
+  ChannelRef ref{named(channels_, e, "a channel", "one item of a channel, by its number: ring[n]"), nullptr, {}};
+  if (e == nullptr || ref.channel == nullptr) return ref;
+  ref.loc = e->loc;
+  ref.index = only_index(e, "a channel");
+  return ref;
+}
+
+ExprRef Binder::only_index(const syntax::ExprRef& e, std::string_view what) {
+  std::vector<ExprRef> index = indices(e);
+  if (index.size() > 1) diags_->error(Rule::role_index, e->loc, fmt::format("{} takes one index", what));
+  return index.size() == 1 ? index.front() : nullptr;
 }
 
 Mbar Binder::mbar_name(const syntax::ExprRef& e) {
@@ -203,6 +228,11 @@ Mbar Binder::mbar_name(const syntax::ExprRef& e) {
 Map Binder::map_name(const syntax::ExprRef& e) {
   bare(e, "a map");
   return named(maps_, e, "a map", "the name of a map");
+}
+
+Smem Binder::smem_name(const syntax::ExprRef& e) {
+  bare(e, "a tile");
+  return named(smems_, e, "a shared tile", "the name of a tile declared by smem");
 }
 
 Fragment Binder::fragment_name(const syntax::ExprRef& e) {

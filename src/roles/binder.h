@@ -23,6 +23,7 @@ class Binder {
   void declare(const Smem& smem);
   void declare(const Mbar& mbar);
   void declare(const Map& map);
+  void declare(const Channel& channel);
   void declare(const Fragment& fragment);
   /// A variable; `changes`: one that set may change.
   Var declare(const std::string& name, DType type, ir::VarKind kind, const Loc& loc, bool changes = false);
@@ -45,14 +46,18 @@ class Binder {
                     std::int64_t pad, const Loc& loc);
 
   // Operands: `NAME` or `NAME[indices]`.
+  bool is_tensor(const syntax::ExprRef& e) const;
   Smem smem_of(const syntax::ExprRef& e) const { return found(smems_, e); }
   Fragment fragment_of(const syntax::ExprRef& e) const { return found(fragments_, e); }
   SmemRef smem(const syntax::ExprRef& e);
   MbarRef mbar(const syntax::ExprRef& e);
+  ChannelRef channel(const syntax::ExprRef& e);
+  bool is_channel(const syntax::ExprRef& e) const { return found(channels_, e) != nullptr; }
   FragmentRef fragment(const syntax::ExprRef& e);
   TensorRef tensor(const syntax::ExprRef& e);
   Mbar mbar_name(const syntax::ExprRef& e);
   Map map_name(const syntax::ExprRef& e);
+  Smem smem_name(const syntax::ExprRef& e);
   Fragment fragment_name(const syntax::ExprRef& e);
   std::pair<Map, std::vector<ExprRef>> map_at(const syntax::ExprRef& e);
   ir::Buffer tensor_name(const syntax::ExprRef& e);
@@ -76,7 +81,10 @@ class Binder {
   std::vector<ExprRef> indices(const syntax::ExprRef& e);
   void bare(const syntax::ExprRef& e, std::string_view what);
   void wrong(const syntax::ExprRef& e, std::string_view what, std::string_view example);
-  /// A buffer that stands for the name of an mbar or a map.
+  ExprRef only_index(const syntax::ExprRef& e, std::string_view what);
+  /// What a buffer that stands for a name stands for; empty: it is a buffer.
+  std::string_view stands_for(const ir::BufferDecl* buffer) const;
+  /// A buffer that stands for the name of an mbar, a map or a channel.
   ir::Buffer stand_in(const std::string& name, const Loc& loc);
 
   lang::Expressions names_;
@@ -85,6 +93,7 @@ class Binder {
   Table<Fragment> fragments_;
   Table<Mbar> mbars_;
   Table<Map> maps_;
+  Table<Channel> channels_;
   std::unordered_set<Var> variables_;
 };
 

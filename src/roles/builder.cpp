@@ -109,6 +109,7 @@ std::vector<ExprRef> exprs(const Values& values) { return {values.begin(), value
 
 SmemRef at(const Smem& smem, const Values& index, const At& at) { return {smem, exprs(index), place(at)}; }
 MbarRef at(const Mbar& mbar, const Value& index, const At& at) { return {mbar, index, place(at)}; }
+ChannelRef at(const Channel& channel, const Value& index, const At& at) { return {channel, index, place(at)}; }
 FragmentRef at(const Fragment& fragment, const Values& begin, const At& at) {
   return {fragment, exprs(begin), place(at)};
 }
@@ -183,6 +184,13 @@ Smem Builder::smem(const std::string& name, DType type, const std::vector<std::i
 Mbar Builder::mbar(std::string name, std::int64_t size, std::int64_t count, const At& at) {
   program_.mbars.push_back(std::make_shared<const MbarDecl>(MbarDecl{std::move(name), size, count, loc(at)}));
   return program_.mbars.back();
+}
+
+Channel Builder::channel(std::string name, std::int64_t depth, std::vector<Smem> tiles, ChannelOptions options,
+                         const At& at) {
+  program_.channels.push_back(std::make_shared<const ChannelDecl>(
+      ChannelDecl{std::move(name), depth, std::move(tiles), options.writers, options.readers, options.bytes, loc(at)}));
+  return program_.channels.back();
 }
 
 void Builder::prologue(const Then& body) { program_.prologue = inner(body); }

@@ -60,6 +60,7 @@ Value call(ir::Intrinsic fn, const Values& args);
 
 SmemRef at(const Smem& smem, const Values& index, const At& at = At::current());
 MbarRef at(const Mbar& mbar, const Value& index, const At& at = At::current());
+ChannelRef at(const Channel& channel, const Value& index, const At& at = At::current());
 FragmentRef at(const Fragment& fragment, const Values& begin, const At& at = At::current());
 TensorRef at(const ir::Buffer& tensor, const Values& index, const At& at = At::current());
 /// An element of a tensor or tile, or of a fragment within each.
@@ -86,6 +87,10 @@ struct FragmentOptions {
   Fragment of = {};
 };
 
+struct ChannelOptions {
+  std::optional<std::int64_t> writers = {}, readers = {}, bytes = {};
+};
+
 class Builder {
  public:
   using Then = std::function<void()>;
@@ -106,6 +111,8 @@ class Builder {
   Smem smem(const std::string& name, DType type, const std::vector<std::int64_t>& shape, SmemOptions options = {},
             const At& at = At::current());
   Mbar mbar(std::string name, std::int64_t size, std::int64_t count, const At& at = At::current());
+  Channel channel(std::string name, std::int64_t depth, std::vector<Smem> tiles, ChannelOptions options = {},
+                  const At& at = At::current());
   void prologue(const Then& body);
   void role(std::string name, RoleShape shape, const Then& body, const At& at = At::current());
   const Builtins& builtins() const { return program_.builtins; }

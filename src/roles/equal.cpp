@@ -54,6 +54,7 @@ class Comparer {
   bool same(const Smem& a, const Smem& b) { return paired(a, b); }
   bool same(const Mbar& a, const Mbar& b) { return paired(a, b); }
   bool same(const Map& a, const Map& b) { return paired(a, b); }
+  bool same(const Channel& a, const Channel& b) { return paired(a, b); }
   bool same(const Fragment& a, const Fragment& b) { return paired(a, b); }
   bool same(const ir::VarDecl& a, const ir::VarDecl& b) { return a.name == b.name && a.type == b.type; }
   bool same(const ir::BufferDecl& a, const ir::BufferDecl& b) {
@@ -66,6 +67,10 @@ class Comparer {
   bool same(const MbarDecl& a, const MbarDecl& b) { return a.name == b.name && a.size == b.size && a.count == b.count; }
   bool same(const MapDecl& a, const MapDecl& b) {
     return a.name == b.name && same(a.tensor, b.tensor) && a.box == b.box && a.swizzle == b.swizzle;
+  }
+  bool same(const ChannelDecl& a, const ChannelDecl& b) {
+    return a.name == b.name && a.depth == b.depth && a.writers == b.writers && a.readers == b.readers &&
+           a.bytes == b.bytes && same(a.tiles, b.tiles);
   }
   bool same(const FragmentDecl& a, const FragmentDecl& b) {
     bool vector = a.kind != FragmentKind::vector || (a.vec == b.vec && a.lanes == b.lanes);
@@ -98,6 +103,7 @@ class Comparer {
   // References and statements
   bool same(const SmemRef& a, const SmemRef& b) { return same(a.smem, b.smem) && same(a.index, b.index); }
   bool same(const MbarRef& a, const MbarRef& b) { return same(a.mbar, b.mbar) && same(a.index, b.index); }
+  bool same(const ChannelRef& a, const ChannelRef& b) { return same(a.channel, b.channel) && same(a.index, b.index); }
   bool same(const FragmentRef& a, const FragmentRef& b) {
     return same(a.fragment, b.fragment) && same(a.begin, b.begin);
   }
@@ -136,7 +142,8 @@ bool Comparer::same(const Program& a, const Program& b) {
   return a.name == b.name && a.device == b.device && a.cluster == b.cluster && a.occupancy == b.occupancy &&
          same(a.builtins, b.builtins) && same(a.dims, b.dims) && same(a.params, b.params) &&
          same(a.requires_, b.requires_) && same(a.lets, b.lets) && same(a.launch, b.launch) && same(a.maps, b.maps) &&
-         same(a.smem, b.smem) && same(a.mbars, b.mbars) && same(a.prologue, b.prologue) && same(a.roles, b.roles);
+         same(a.smem, b.smem) && same(a.channels, b.channels) && same(a.mbars, b.mbars) &&
+         same(a.prologue, b.prologue) && same(a.roles, b.roles);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ auto fields(const BarrierArrive& s, F&& fn) {
 }
 template <typename F>
 auto fields(const TmaLoad& s, F&& fn) {
-  return fn(s.dst, s.map, s.at, s.mbar, s.multicast, s.hint);
+  return fn(s.dst, s.map, s.at, s.mbar, s.multicast, s.hint, s.channel);
 }
 template <typename F>
 auto fields(const TmaStore& s, F&& fn) {
@@ -97,7 +97,7 @@ auto fields(const TmaStore& s, F&& fn) {
 }
 template <typename F>
 auto fields(const BulkLoad& s, F&& fn) {
-  return fn(s.dst, s.src, s.bytes, s.mbar, s.hint);
+  return fn(s.dst, s.src, s.bytes, s.mbar, s.hint, s.channel);
 }
 template <typename F>
 auto fields(const BulkStore& s, F&& fn) {
@@ -202,6 +202,26 @@ auto fields(const Broadcast& s, F&& fn) {
 template <typename F>
 auto fields(const Clock& s, F&& fn) {
   return fn(s.result, s.global);
+}
+template <typename F>
+auto fields(const Acquire& s, F&& fn) {
+  return fn(s.item, s.bytes);
+}
+template <typename F>
+auto fields(const Publish& s, F&& fn) {
+  return fn(s.item);
+}
+template <typename F>
+auto fields(const Receive& s, F&& fn) {
+  return fn(s.item);
+}
+template <typename F>
+auto fields(const Release& s, F&& fn) {
+  return fn(s.item);
+}
+template <typename F>
+auto fields(const Issue& s, F&& fn) {
+  return fn(s.unit, s.task, s.latency, s.ii, s.reads, s.writes, s.body);
 }
 
 }  // namespace plait::roles

@@ -91,7 +91,7 @@ void RoleParser::part(Part part, const Token& word) {
   if (repeated) report(Rule::roles_head, word, fmt::format("a second '{}'", text(word)), "remove one of the two");
   if (part < reached_) {
     report(Rule::roles_head, word, fmt::format("'{}' stands too far down in the head", text(word)),
-           "the order is: require and lets, launch, cluster, occupancy, map, smem, mbar, prologue, roles");
+           "the order is: require and lets, launch, cluster, occupancy, map, smem, channel, mbar, prologue, roles");
   }
   reached_ = std::max(reached_, part);
 }
@@ -100,10 +100,15 @@ void RoleParser::head_line() {
   Token word = cur();
   block_read_ = false;
   static const std::map<std::string_view, std::pair<Part, void (RoleParser::*)()>> lines = {
-      {"launch", {Part::launch, &RoleParser::launch}},          {"cluster", {Part::cluster, &RoleParser::cluster}},
-      {"occupancy", {Part::occupancy, &RoleParser::occupancy}}, {"map", {Part::declarations, &RoleParser::map}},
-      {"smem", {Part::declarations, &RoleParser::smem}},        {"mbar", {Part::declarations, &RoleParser::mbar}},
-      {"prologue", {Part::prologue, &RoleParser::prologue}},    {"role", {Part::roles, &RoleParser::role}},
+      {"launch", {Part::launch, &RoleParser::launch}},
+      {"cluster", {Part::cluster, &RoleParser::cluster}},
+      {"occupancy", {Part::occupancy, &RoleParser::occupancy}},
+      {"map", {Part::declarations, &RoleParser::map}},
+      {"smem", {Part::declarations, &RoleParser::smem}},
+      {"mbar", {Part::declarations, &RoleParser::mbar}},
+      {"channel", {Part::declarations, &RoleParser::channel}},
+      {"prologue", {Part::prologue, &RoleParser::prologue}},
+      {"role", {Part::roles, &RoleParser::role}},
   };
   auto it = lines.find(text(word));
   if (at(Tok::kw_require)) {
@@ -121,8 +126,10 @@ void RoleParser::head_line() {
     std::vector<std::string_view> words = {"require"};
     for (const auto& [name, line] : lines) words.push_back(name);
     std::string_view near = syntax::closest(text(word), words);
-    expected("a line of the head: require, a let, launch, cluster, occupancy, map, smem, mbar, prologue or role",
-             near.empty() ? "statements stand in the prologue and in roles" : fmt::format("did you mean '{}'?", near));
+    expected(
+        "a line of the head: require, a let, launch, cluster, occupancy, map, smem, channel, mbar, prologue or "
+        "role",
+        near.empty() ? "statements stand in the prologue and in roles" : fmt::format("did you mean '{}'?", near));
   } else {
     expected("a line of the head", "statements stand in the prologue and in roles");
   }

@@ -87,7 +87,7 @@ void RoleParser::tma_load(const Loc& loc) {
   if (!arrow()) return;
   std::tie(node.map, node.at) = bind_.map_at(operand("a map such as A_map[r, c]"));
   if (!expect_word("on", "the map")) return;
-  node.mbar = bind_.mbar(operand("an mbar such as full[i]"));
+  completion(node.mbar, node.channel);
   if (accept_word("multicast")) node.multicast = bind_.value(expression());
   node.hint = hint();
   emit(loc, std::move(node));
@@ -110,7 +110,7 @@ void RoleParser::bulk_load(const Loc& loc) {
   if (!expect_word("bytes", "the tensor")) return;
   node.bytes = bind_.value(expression());
   if (!expect_word("on", "the bytes")) return;
-  node.mbar = bind_.mbar(operand("an mbar such as full[i]"));
+  completion(node.mbar, node.channel);
   node.hint = hint();
   emit(loc, std::move(node));
 }

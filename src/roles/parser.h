@@ -39,6 +39,7 @@ class RoleParser : public syntax::Parser {
   void map();
   void smem();
   void mbar();
+  void channel();
   void prologue();
   void role();
   void role_clause(Role& role, std::set<std::string>& seen);
@@ -69,6 +70,16 @@ class RoleParser : public syntax::Parser {
   void one_warp(const Loc& loc);
   void fragment(const Loc& loc);
   void fragment_kind(FragmentDecl& decl);
+
+  // parse_channel.cpp: channels and tasks
+  ChannelRef item();
+  void acquire(const Loc& loc);
+  void publish(const Loc& loc);
+  void receive(const Loc& loc);
+  void release(const Loc& loc);
+  void completion(MbarRef& mbar, ChannelRef& channel);
+  void issue(const Loc& loc);
+  std::vector<TaskOperand> task_operands();
 
   // parse_ops.cpp: the other statements
   void mbar_init(const Loc& loc);

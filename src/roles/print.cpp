@@ -73,6 +73,15 @@ std::string declaration(const SmemDecl& smem) {
                      swizzle_text(smem.swizzle), pad, at);
 }
 
+std::string declaration(const ChannelDecl& channel) {
+  std::string tiles, clauses;
+  for (const Smem& tile : channel.tiles) tiles += (tiles.empty() ? "" : ", ") + tile->buffer->name;
+  if (channel.writers) clauses += fmt::format(" writers {}", *channel.writers);
+  if (channel.readers) clauses += fmt::format(" readers {}", *channel.readers);
+  if (channel.bytes) clauses += fmt::format(" bytes {}", *channel.bytes);
+  return fmt::format("  channel {} depth {} of {}{}\n", channel.name, channel.depth, tiles, clauses);
+}
+
 std::string role_text(const Role& role) {
   std::string replicas = role.replicas == 1 ? "" : fmt::format(" replicas {}", role.replicas);
   std::string regs = role.regs ? fmt::format(" regs {}", *role.regs) : "";
@@ -99,6 +108,7 @@ std::string print(const Program& p) {
   std::string out = header_text(p) + head_text(p);
   for (const Map& map : p.maps) out += declaration(*map);
   for (const Smem& smem : p.smem) out += declaration(*smem);
+  for (const Channel& channel : p.channels) out += declaration(*channel);
   for (const Mbar& mbar : p.mbars) out += fmt::format("  mbar {}[{}] count {}\n", mbar->name, mbar->size, mbar->count);
   if (!p.prologue.empty()) out += "\n  prologue:\n" + print(p.prologue, 4);
   for (const Role& role : p.roles) out += role_text(role);

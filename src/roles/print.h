@@ -12,6 +12,7 @@ std::string value_text(const ExprRef& e);
 std::string values_text(const std::vector<ExprRef>& list);
 std::string text_of(const SmemRef& ref);
 std::string text_of(const MbarRef& ref);
+std::string text_of(const ChannelRef& ref);
 std::string text_of(const FragmentRef& ref);
 std::string text_of(const TensorRef& ref);
 /// `name: bf16[64, 128] wgmma_a`

@@ -2,6 +2,7 @@
 
 #include "ir/build.h"
 #include "ir/print_expr.h"
+#include "machine/device.h"
 #include "roles/print.h"
 
 namespace plait::roles {
@@ -120,18 +121,45 @@ class Printer {
     return line("barrier_arrive {} threads {}", value_text(s.id), s.threads);
   }
 
+  // Channels
+  std::string text(const Acquire& s) const {
+    return line("acquire {}{}", text_of(s.item), s.bytes == nullptr ? "" : " bytes " + value_text(s.bytes));
+  }
+  std::string text(const Publish& s) const { return line("publish {}", text_of(s.item)); }
+  std::string text(const Receive& s) const { return line("receive {}", text_of(s.item)); }
+  std::string text(const Release& s) const { return line("release {}", text_of(s.item)); }
+  std::string text(const Issue& s) const {
+    std::string out = fmt::format("issue {} {}", machine::name_of(s.unit), ir::string_text(s.task));
+    if (s.latency != nullptr) out += " latency " + value_text(s.latency);
+    if (s.ii != nullptr) out += " ii " + value_text(s.ii);
+    if (!s.reads.empty()) out += " reads " + operands(s.reads);
+    if (!s.writes.empty()) out += " writes " + operands(s.writes);
+    return block(out, s.body);
+  }
+  static std::string operands(const std::vector<TaskOperand>& list) {
+    std::string out;
+    for (const TaskOperand& operand : list)
+      out += (out.empty() ? "" : ", ") + std::visit([](const auto& ref) { return text_of(ref); }, operand);
+    return out;
+  }
+
   // Copies
+  /// What a copy completes on.
+  template <typename Copy>
+  static std::string on(const Copy& s) {
+    return s.channel.channel == nullptr ? text_of(s.mbar) : text_of(s.channel);
+  }
   std::string text(const TmaLoad& s) const {
     std::string multicast = s.multicast == nullptr ? "" : " multicast " + value_text(s.multicast);
-    return line("tma_load {} <- {} on {}{}{}", text_of(s.dst), map_text(s.map, s.at), text_of(s.mbar), multicast,
+    return line("tma_load {} <- {} on {}{}{}", text_of(s.dst), map_text(s.map, s.at), on(s), multicast,
                 hint_text(s.hint));
   }
   std::string text(const TmaStore& s) const {
     return line("tma_store {} <- {}{}", map_text(s.map, s.at), text_of(s.src), hint_text(s.hint));
   }
   std::string text(const BulkLoad& s) const {
-    return line("bulk_load {} <- {} bytes {} on {}{}", text_of(s.dst), text_of(s.src), value_text(s.bytes),
-                text_of(s.mbar), hint_text(s.hint));
+    return line("bulk_load {} <- {} bytes {} on {}{}", text_of(s.dst), text_of(s.src), value_text(s.bytes), on(s),
+                hint_text(s.hint));
   }
   std::string text(const BulkStore& s) const {
     return line("bulk_store {} <- {} bytes {}{}", text_of(s.dst), text_of(s.src), value_text(s.bytes),
@@ -222,6 +250,7 @@ std::string values_text(const std::vector<ExprRef>& list) {
 
 std::string text_of(const SmemRef& ref) { return indexed(ref.smem->buffer->name, ref.index); }
 std::string text_of(const MbarRef& ref) { return indexed(ref.mbar->name, {ref.index}); }
+std::string text_of(const ChannelRef& ref) { return indexed(ref.channel->name, {ref.index}); }
 std::string text_of(const FragmentRef& ref) { return indexed(ref.fragment->buffer->name, ref.begin); }
 std::string text_of(const TensorRef& ref) { return indexed(ref.tensor->name, ref.index); }
 

@@ -2,6 +2,10 @@
 
 #include "ir/kernel.h"
 
+namespace plait::machine {
+enum class UnitKind;
+}
+
 /// Role programs: what is simulated and what is printed to CUDA, one statement to one instruction or to one unrolled
 /// group of them. docs/roles.md is the reference of the text form and of the meaning of each statement.
 namespace plait::roles {
@@ -35,6 +39,19 @@ struct MbarDecl {
   Loc loc;
 };
 using Mbar = std::shared_ptr<const MbarDecl>;
+
+/// A ring of slots through which roles hand on tiles: slot n % depth holds item n, in the tiles at that first index.
+/// Machine-neutral; lower_channels() makes mbarriers of it.
+struct ChannelDecl {
+  std::string name;
+  std::int64_t depth = 1;
+  std::vector<Smem> tiles;              ///< their first dim is the depth
+  std::optional<std::int64_t> writers;  ///< replicas that publish each item; all of the roles that do when absent
+  std::optional<std::int64_t> readers;  ///< replicas that release each item; all of the roles that do when absent
+  std::optional<std::int64_t> bytes;    ///< that TMA and bulk copies bring for an item; their sum when absent
+  Loc loc;
+};
+using Channel = std::shared_ptr<const ChannelDecl>;
 
 /// A TMA descriptor over a tensor parameter: `box` elements a dimension of the tensor, innermost last.
 struct MapDecl {
@@ -74,6 +91,12 @@ struct SmemRef {
 };
 struct MbarRef {
   Mbar mbar;
+  ExprRef index;
+  Loc loc;
+};
+/// One item of a channel, by its number: the count of items over all iterations.
+struct ChannelRef {
+  Channel channel;
   ExprRef index;
   Loc loc;
 };
@@ -179,6 +202,25 @@ struct BarrierArrive {
   std::int64_t threads = 0;
 };
 
+// Channels
+/// The writer waits until the slot of the item is free.
+struct Acquire {
+  ChannelRef item;
+  ExprRef bytes;  ///< that this replica's copies will bring; null: as the channel says
+};
+/// The writer's data of the item are there; those of copies `on` the channel once the copies are complete.
+struct Publish {
+  ChannelRef item;
+};
+/// The reader waits until the item is there.
+struct Receive {
+  ChannelRef item;
+};
+/// The reader has read the item.
+struct Release {
+  ChannelRef item;
+};
+
 // Bulk copies (TMA)
 enum class CacheHint { none, evict_first, evict_last };
 struct TmaLoad {
@@ -188,6 +230,7 @@ struct TmaLoad {
   MbarRef mbar;
   ExprRef multicast;  ///< mask of blocks of the cluster, null: this block
   CacheHint hint = CacheHint::none;
+  ChannelRef channel = {};  ///< in place of mbar: what the data are published with
 };
 struct TmaStore {
   Map map;
@@ -202,6 +245,7 @@ struct BulkLoad {
   ExprRef bytes;
   MbarRef mbar;
   CacheHint hint = CacheHint::none;
+  ChannelRef channel = {};  ///< in place of mbar: what the data are published with
 };
 struct BulkStore {
   TensorRef dst;
@@ -335,12 +379,24 @@ struct Clock {
   bool global = false;
 };
 
-using StmtNode =
-    std::variant<Let, VarDef, Set, For, While, If, Elect, OneWarp, DefFragment, MbarInit, Wait, Arrive, Expect, Fence,
-                 SyncThreads, SyncWarp, ClusterArrive, ClusterWait, BarrierSync, BarrierArrive, TmaLoad, TmaStore,
-                 BulkLoad, BulkStore, BulkCommit, BulkWait, Prefetch, CpAsync, CpCommit, CpWait, Wgmma, WgmmaCommit,
-                 WgmmaAwait, Mma, LdMatrix, StMatrix, Each, RowReduce, LaneReduce, LoadTensor, StoreTensor, LoadShared,
-                 StoreShared, PutTensor, PutShared, AtomicAdd, Broadcast, Clock>;
+// Tasks
+using TaskOperand = std::variant<SmemRef, FragmentRef, TensorRef>;
+/// A task on a unit of the machine, which it occupies for `ii` cycles and which is done after `latency`. The replica
+/// goes on at once; what names the same data later waits for it. Machine-neutral: it has no lowering to CUDA.
+struct Issue {
+  machine::UnitKind unit;
+  std::string task;                        ///< its name, for people
+  ExprRef latency, ii;                     ///< null: what the machine model gives
+  std::vector<TaskOperand> reads, writes;  ///< besides what the body names
+  Body body;                               ///< what it computes
+};
+
+using StmtNode = std::variant<Let, VarDef, Set, For, While, If, Elect, OneWarp, DefFragment, MbarInit, Wait, Arrive,
+                              Expect, Fence, SyncThreads, SyncWarp, ClusterArrive, ClusterWait, BarrierSync,
+                              BarrierArrive, TmaLoad, TmaStore, BulkLoad, BulkStore, BulkCommit, BulkWait, Prefetch,
+                              CpAsync, CpCommit, CpWait, Wgmma, WgmmaCommit, WgmmaAwait, Mma, LdMatrix, StMatrix, Each,
+                              RowReduce, LaneReduce, LoadTensor, StoreTensor, LoadShared, StoreShared, PutTensor,
+                              PutShared, AtomicAdd, Broadcast, Clock, Acquire, Publish, Receive, Release, Issue>;
 
 struct Stmt {
   Loc loc;     ///< in the role text, or in the C++ that built it
@@ -385,6 +441,7 @@ struct Program {
   int occupancy = 1;            ///< blocks a multiprocessor that the register budget allows for
   std::vector<Map> maps;
   std::vector<Smem> smem;
+  std::vector<Channel> channels;
   std::vector<Mbar> mbars;
   Body prologue;  ///< all threads, before the roles
   std::vector<Role> roles;

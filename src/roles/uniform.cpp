@@ -60,7 +60,7 @@ void Uniformity::statement(const Stmt& stmt, Uniform around) {
                  walk(s.then_body, cond);
                  walk(s.else_body, cond);
                },
-               [&](const Elect& s) { walk(s.body, Uniform::none); },
+               [&](const Elect& s) { walk(s.body, Uniform::none); }, [&](const Issue& s) { walk(s.body, around); },
                [&](const OneWarp& s) { walk(s.body, std::max(around, Uniform::warp)); },
                [&](const AtomicAdd& s) { raise(s.result, Uniform::none); },
                [&](const Clock& s) { raise(s.result, Uniform::none); },

@@ -7,6 +7,7 @@
 #include "ir/build.h"
 #include "machine/device.h"
 #include "roles/fields.h"
+#include "roles/lower_channels.h"
 #include "roles/verify_parts.h"
 
 namespace plait::roles {
@@ -26,6 +27,10 @@ class Whole {
   void declarations(const Program& p) const {
     for (const Smem& smem : p.smem) need(smem != nullptr && literal(smem->buffer));
     for (const Mbar& mbar : p.mbars) need(mbar != nullptr);
+    for (const Channel& channel : p.channels) {
+      need(channel != nullptr);
+      for (const Smem& tile : channel->tiles) need(tile != nullptr && literal(tile->buffer));
+    }
     for (const Map& map : p.maps) need(map != nullptr && map->tensor != nullptr);
     for (const ExprRef& extent : p.launch) need(extent != nullptr);
     for (const Let& let : p.lets) statement(let);
@@ -48,8 +53,27 @@ class Whole {
 
   void statement(const Arrive& s) const { (*this)(s.mbar); }
   void statement(const TmaLoad& s) const {
-    fields(TmaLoad{s.dst, s.map, s.at, s.mbar, s.multicast == nullptr ? s.mbar.index : s.multicast, s.hint},
-           [&](const auto&... members) { ((*this)(members), ...); });
+    (*this)(s.dst);
+    (*this)(s.map);
+    (*this)(s.at);
+    completion(s);
+  }
+  void statement(const BulkLoad& s) const {
+    (*this)(s.dst);
+    (*this)(s.src);
+    (*this)(s.bytes);
+    completion(s);
+  }
+  template <typename Copy>
+  void completion(const Copy& s) const {
+    need((s.mbar.mbar == nullptr) != (s.channel.channel == nullptr));
+    s.mbar.mbar != nullptr ? (*this)(s.mbar) : (*this)(s.channel);
+  }
+  void statement(const Acquire& s) const { (*this)(s.item); }
+  void statement(const Issue& s) const {
+    (*this)(s.reads);
+    (*this)(s.writes);
+    body(s.body);
   }
   void statement(const Wgmma& s) const {
     (*this)(s.acc);
@@ -78,6 +102,10 @@ class Whole {
     need(ref.mbar != nullptr);
     (*this)(ref.index);
   }
+  void operator()(const ChannelRef& ref) const {
+    need(ref.channel != nullptr);
+    (*this)(ref.index);
+  }
   void operator()(const FragmentRef& ref) const {
     (*this)(ref.fragment);
     (*this)(ref.begin);
@@ -87,6 +115,7 @@ class Whole {
     (*this)(ref.index);
   }
   void operator()(const MatrixOperand& operand) const { std::visit(*this, operand); }
+  void operator()(const TaskOperand& operand) const { std::visit(*this, operand); }
   void operator()(const Body& nested) const { body(nested); }
   void operator()(const ElementStore& store) const { statement(store); }
   template <typename T>
@@ -100,11 +129,12 @@ class Whole {
 
 bool few_declarations(const Check& check) {
   const Program& p = check.program;
-  std::size_t most = std::max({p.params.size(), p.maps.size(), p.smem.size(), p.mbars.size(), p.roles.size()});
+  std::size_t most =
+      std::max({p.params.size(), p.maps.size(), p.smem.size(), p.channels.size(), p.mbars.size(), p.roles.size()});
   if (most <= kMaxDeclarations) return true;
-  check.diags.error(
-      Rule::role_literal, p.loc, fmt::format("the program has {} declarations of one kind", most),
-      fmt::format("there are at most {} parameters, maps, tiles, mbar arrays and roles each", kMaxDeclarations));
+  check.diags.error(Rule::role_literal, p.loc, fmt::format("the program has {} declarations of one kind", most),
+                    fmt::format("there are at most {} parameters, maps, tiles, channels, mbar arrays and roles each",
+                                kMaxDeclarations));
   return false;
 }
 
@@ -112,6 +142,8 @@ bool few_declarations(const Check& check) {
 
 Limits limits_of(const machine::Device& device) {
   Limits out;
+  out.units.emplace();
+  for (const machine::Unit& unit : device.units) out.units->push_back(unit.kind);
   if (!device.limits) return out;
   const machine::Limits& have = *device.limits;
   out.smem_block = have.smem_per_block.integer();
@@ -124,6 +156,25 @@ Limits limits_of(const machine::Device& device) {
   return out;
 }
 
+namespace {
+
+/// A program without channels.
+void check_lowered(const Check& check) {
+  check_declarations(check);
+  if (check.diags.has_errors()) return;
+  // From here on every name is known, every index there, every tile laid out.
+  check_places(check);
+  check_elements(check);
+  if (check.diags.has_errors()) return;
+  // Every fragment has a layout.
+  check_copies(check);
+  check_matrix(check);
+  check_flow(check);
+  check_mbars(check);
+}
+
+}  // namespace
+
 Diagnostics verify(const Program& program, const Limits& limits) {
   Diagnostics diags;
   Check check{program, limits, diags};
@@ -132,17 +183,16 @@ Diagnostics verify(const Program& program, const Limits& limits) {
   for_each_body(program, [&](const Body& body) { whole.body(body); });
   if (!few_declarations(check)) return diags;
   check_names(check);
-  check_declarations(check);
-  if (diags.has_errors()) return diags;
-  // From here on every name is known, every index there, every tile laid out.
-  check_places(check);
-  check_elements(check);
-  if (diags.has_errors()) return diags;
-  // Every fragment has a layout.
-  check_copies(check);
-  check_matrix(check);
-  check_flow(check);
-  check_mbars(check);
+  if (!diags.has_errors()) {
+    check_tasks(check);
+    check_channels(check);
+  }
+  if (diags.has_errors()) {
+    check_declarations(check);
+    return diags;
+  }
+  Program lowered = lower_channels(program);
+  check_lowered({lowered, limits, diags});
   return diags;
 }
 

@@ -17,6 +17,8 @@ struct Limits {
   int threads = 1024;                 ///< of a block
   std::int64_t smem_reserved = 1024;  ///< bytes that each block takes besides what it asks for
   int cluster = 8;                    ///< blocks
+  /// Units of each multiprocessor or core; absent: those of any machine.
+  std::optional<std::vector<machine::UnitKind>> units = {};
 };
 /// Those of a machine model; of one that is no GPU those of an H200.
 Limits limits_of(const machine::Device& device);

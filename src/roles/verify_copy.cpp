@@ -90,6 +90,14 @@ void Copies::modes(const Stmt& stmt) {
                       [&](const CpAsync& s) { read(s.src.tensor); }, [&](const LoadTensor& s) { read(s.src.tensor); },
                       [&](const StoreTensor& s) { write(s.dst.tensor, stmt.loc); },
                       [&](const PutTensor& s) { write(s.dst.tensor, stmt.loc); },
+                      [&](const Issue& s) {
+                        for (const TaskOperand& operand : s.reads) {
+                          if (const auto* ref = std::get_if<TensorRef>(&operand)) read(ref->tensor);
+                        }
+                        for (const TaskOperand& operand : s.writes) {
+                          if (const auto* ref = std::get_if<TensorRef>(&operand)) write(ref->tensor, stmt.loc);
+                        }
+                      },
                       [&](const AtomicAdd& s) {
                         write(s.dst.tensor, stmt.loc);
                         read(s.dst.tensor);

@@ -89,6 +89,7 @@ class Flow {
   }
   void step(const Elect& s, State& state) { body(s.body, state); }
   void step(const OneWarp& s, State& state) { body(s.body, state); }
+  void step(const Issue& s, State& state) { body(s.body, state); }
   void step(const DefFragment& s, State& state) { state.dirty.insert(s.fragment->buffer.get()); }
   void step(const Fence& s, State& state) {
     if (s.kind == FenceKind::wgmma) state.dirty.clear();

@@ -55,6 +55,7 @@ class Names {
   void smem(const SmemRef& ref);
   bool array(const Mbar& mbar, const Loc& loc);
   void mbar(const MbarRef& ref);
+  void channel(const ChannelRef& ref);
   void tensor(const TensorRef& ref);
   void fragment(const Fragment& fragment, const Loc& loc);
   void fragment_at(const FragmentRef& ref);
@@ -79,6 +80,15 @@ class Names {
     if (s.rank != nullptr) integer(s.rank, "the block of a cluster");
   }
   void check(const Expect& s) { integer(s.bytes, "a number of bytes"); }
+  void check(const Acquire& s) {
+    if (s.bytes != nullptr) integer(s.bytes, "a number of bytes");
+  }
+  void check(const Issue& s) {
+    for (const ExprRef& e : {s.latency, s.ii}) {
+      if (e != nullptr) integer(e, "a number of cycles");
+    }
+    body(s.body);
+  }
   void check(const BarrierSync& s) { integer(s.id, "a named barrier"); }
   void check(const BarrierArrive& s) { integer(s.id, "a named barrier"); }
   void check(const TmaLoad& s) {
@@ -165,6 +175,12 @@ void Names::program() {
   }
   for (const Map& map : program_.maps) define(map->name, map.get(), map->loc);
   for (const Smem& smem : program_.smem) define(smem->buffer->name, smem->buffer.get(), smem->loc);
+  for (const Channel& channel : program_.channels) {
+    define(channel->name, channel.get(), channel->loc);
+    // Its mbarriers.
+    define(channel->name + "_full", &channel->depth, channel->loc);
+    define(channel->name + "_empty", &channel->tiles, channel->loc);
+  }
   for (const Mbar& mbar : program_.mbars) define(mbar->name, mbar.get(), mbar->loc);
   for (const Var& var : {b.block, b.blocks, b.block_x, b.block_y, b.block_z, b.cluster_rank, b.lane})
     define(var, program_.loc);
@@ -257,6 +273,16 @@ void Names::mbar(const MbarRef& ref) {
         fmt::format("the index of `{}` is {}, and it has {} barriers", ref.mbar->name, *value, ref.mbar->size));
 }
 
+void Names::channel(const ChannelRef& ref) {
+  if (std::find(program_.channels.begin(), program_.channels.end(), ref.channel) == program_.channels.end())
+    return error(Rule::role_operand, ref.loc, fmt::format("`{}` is no channel of this program", ref.channel->name));
+  integer(ref.index, "an index");
+  auto value = ir::as_int(ref.index);
+  if (value && *value < 0)
+    error(Rule::role_index, ref.loc, fmt::format("item {} of `{}`", *value, ref.channel->name),
+          "items are counted from 0");
+}
+
 void Names::tensor(const TensorRef& ref) {
   bool known = std::any_of(program_.params.begin(), program_.params.end(),
                            [&](const ir::Param& param) { return param.buffer == ref.tensor; });
@@ -300,6 +326,7 @@ void Names::operands(const Stmt& stmt) {
   look.expr = [&](const ExprRef& e) { expr(e); };
   look.smem = [&](const SmemRef& ref) { smem(ref); };
   look.mbar = [&](const MbarRef& ref) { mbar(ref); };
+  look.channel = [&](const ChannelRef& ref) { channel(ref); };
   look.tensor = [&](const TensorRef& ref) { tensor(ref); };
   look.fragment_at = [&](const FragmentRef& ref) { fragment_at(ref); };
   look.fragment = [&](const Fragment& x) {

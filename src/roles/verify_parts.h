@@ -16,6 +16,12 @@ struct Check {
 
 /// Names, scopes, operands, types, numbers of indices.
 void check_names(const Check& check);
+/// Channels: their ends, copies and bytes.
+void check_channels(const Check& check);
+/// Channels: slots taken and given on.
+void check_rings(const Check& check);
+/// Tasks on units of the machine.
+void check_tasks(const Check& check);
 /// Declarations, threads, registers, shared memory, what the host computes.
 void check_declarations(const Check& check);
 /// Which threads reach a statement: elect, warps, uniform conditions, barriers.

@@ -69,7 +69,12 @@ Reach reach_of(const StmtNode& node) {
                [](const PutShared&) { return Reach::thread; },
                [](const AtomicAdd&) { return Reach::thread; },
                [](const Broadcast&) { return Reach::warp; },
-               [](const Clock&) { return Reach::thread; }},
+               [](const Clock&) { return Reach::thread; },
+               [](const Acquire&) { return Reach::thread; },
+               [](const Publish&) { return Reach::thread; },
+               [](const Receive&) { return Reach::thread; },
+               [](const Release&) { return Reach::thread; },
+               [](const Issue&) { return Reach::replica; }},
       node);
 }
 
@@ -175,7 +180,7 @@ void Places::inner(const Stmt& stmt) {
             walk(s.body);
             warp_ = outer;
           },
-          [](const auto&) {}},
+          [&](const Issue& s) { walk(s.body); }, [](const auto&) {}},
       stmt.node);
 }
 

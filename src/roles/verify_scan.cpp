@@ -44,7 +44,7 @@ class Scan {
     const Builtins& b = check_.program.builtins;
     std::visit(Overload{[&](const Let& s) { ranges_.set(s.var, ranges_.of(s.value)); },
                         [&](const For& s) { s.unroll == Unroll::full ? unrolled(s) : for_loop(s); },
-                        [&](const While& s) { body(s.body); },
+                        [&](const While& s) { body(s.body); }, [&](const Issue& s) { body(s.body); },
                         [&](const If& s) {
                           Range cond = ranges_.of(s.cond);
                           if (!cond.constant() || cond.least != 0) body(s.then_body);

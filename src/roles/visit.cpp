@@ -27,7 +27,13 @@ class Member {
     (*this)(ref.index);
   }
   void operator()(const MbarRef& ref) const {
+    if (ref.mbar == nullptr) return;  // a copy on a channel
     if (to_.mbar) to_.mbar(ref);
+    (*this)(ref.index);
+  }
+  void operator()(const ChannelRef& ref) const {
+    if (ref.channel == nullptr) return;  // a copy on an mbar
+    if (to_.channel) to_.channel(ref);
     (*this)(ref.index);
   }
   void operator()(const FragmentRef& ref) const {
@@ -53,7 +59,11 @@ class Member {
       fields(store, [&](const auto&... members) { ((*this)(members), ...); });
     }
   }
+  void operator()(const std::vector<TaskOperand>& operands) const {
+    for (const TaskOperand& operand : operands) std::visit(*this, operand);
+  }
   void operator()(const Mbar&) const {}
+  void operator()(const std::string&) const {}
   template <typename T>
     requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void operator()(T) const {}

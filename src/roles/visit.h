@@ -12,6 +12,7 @@ struct Visitor {
   std::function<void(const Var&)> define = {};    ///< by a let, var, loop, each, …
   std::function<void(const SmemRef&)> smem = {};
   std::function<void(const MbarRef&)> mbar = {};
+  std::function<void(const ChannelRef&)> channel = {};
   std::function<void(const FragmentRef&)> fragment_at = {};
   std::function<void(const TensorRef&)> tensor = {};
   std::function<void(const Fragment&)> fragment = {};  ///< named as a whole, or by an element store

@@ -183,7 +183,12 @@ std::string statement_word(const roles::Stmt& stmt) {
                                            "put",
                                            "atomic_add",
                                            "broadcast",
-                                           "clock"};
+                                           "clock",
+                                           "acquire",
+                                           "publish",
+                                           "receive",
+                                           "release",
+                                           "issue"};
   static_assert(std::size(kWords) == std::variant_size_v<roles::StmtNode>, "a word for each kind of statement");
   return kWords[stmt.node.index()];
 }

@@ -86,6 +86,13 @@ struct FragmentPlace {
   std::int64_t row = 0, column = 0;
 };
 
+/// Data that a statement reads and writes, by numbers of the role.
+struct Touched {
+  std::vector<int> reads, writes;
+  bool all = false;  ///< everything that tasks work on
+  bool empty() const { return reads.empty() && writes.empty() && !all; }
+};
+
 // ---- Actions, after the expressions of their operands were computed
 // --------------------------------------------------
 
@@ -289,24 +296,35 @@ struct ReadClock {
   Reg result;
   bool global = false;
 };
+struct TaskBegin {
+  bool measured = false;  ///< the task takes as long as the statements up to its end
+};
+struct TaskEnd {
+  machine::UnitKind unit{};
+  Reg latency, ii;
+  Touched touched;
+};
 /// Ends the prologue or the role.
 struct Finish {};
 
 }  // namespace act
 
-using Action = std::variant<
-    act::Assign, act::If, act::Else, act::End, act::OnlyThread, act::OnlyWarp, act::LoopEnter, act::LoopTest,
-    act::LoopNext, act::WhileEnter, act::WhileTest, act::Jump, act::DefFragment, act::MbarInit, act::Wait, act::Arrive,
-    act::Expect, act::Fence, act::SyncThreads, act::SyncWarp, act::ClusterArrive, act::ClusterWait, act::Barrier,
-    act::TmaLoad, act::TmaStore, act::BulkLoad, act::BulkStore, act::BulkCommit, act::BulkWait, act::Prefetch,
-    act::CpAsync, act::CpCommit, act::CpWait, act::Wgmma, act::WgmmaCommit, act::WgmmaAwait, act::Mma, act::LdMatrix,
-    act::StMatrix, act::Each, act::RowReduce, act::LaneReduce, act::LoadTensor, act::StoreTensor, act::LoadShared,
-    act::StoreShared, act::PutTensor, act::PutShared, act::AtomicAdd, act::Broadcast, act::ReadClock, act::Finish>;
+using Action =
+    std::variant<act::Assign, act::If, act::Else, act::End, act::OnlyThread, act::OnlyWarp, act::LoopEnter,
+                 act::LoopTest, act::LoopNext, act::WhileEnter, act::WhileTest, act::Jump, act::DefFragment,
+                 act::MbarInit, act::Wait, act::Arrive, act::Expect, act::Fence, act::SyncThreads, act::SyncWarp,
+                 act::ClusterArrive, act::ClusterWait, act::Barrier, act::TmaLoad, act::TmaStore, act::BulkLoad,
+                 act::BulkStore, act::BulkCommit, act::BulkWait, act::Prefetch, act::CpAsync, act::CpCommit,
+                 act::CpWait, act::Wgmma, act::WgmmaCommit, act::WgmmaAwait, act::Mma, act::LdMatrix, act::StMatrix,
+                 act::Each, act::RowReduce, act::LaneReduce, act::LoadTensor, act::StoreTensor, act::LoadShared,
+                 act::StoreShared, act::PutTensor, act::PutShared, act::AtomicAdd, act::Broadcast, act::ReadClock,
+                 act::TaskBegin, act::TaskEnd, act::Finish>;
 
 struct Instr {
   ExprRange code;  ///< computes the operands
   std::int32_t site = 0;
   Action action;
+  Touched touched = {};  ///< what tasks of the replica are waited for
 };
 
 /// Registers that the launch fills in.

@@ -34,8 +34,10 @@ RoleCode Compiler::build() {
   in_prologue_ = true;
   body(shared_.program.prologue);
   in_prologue_ = false;
+  find_tasks();
   body(role_.body);
   push(act::Finish{});
+  out_.instrs.back().touched.all = has_tasks_;
   return std::move(out_);
 }
 
@@ -69,17 +71,29 @@ void Compiler::statement(const roles::Stmt& stmt) {
                  [&](const roles::If& n) { branch(n); },
                  [&](const roles::Elect& n) { only(act::OnlyThread{in_prologue_}, n.body); },
                  [&](const roles::OneWarp& n) { only(act::OnlyWarp{n.warp}, n.body); },
-                 [&](const roles::Let& n) { assign(n.var, value(n.value)); },
-                 [&](const roles::VarDef& n) { assign(n.var, value(n.init)); },
-                 [&](const roles::Set& n) { assign(n.var, value(n.value)); },
-                 [&](const auto& n) { push(action(n)); },
+                 [&](const roles::Let& n) { assign(stmt, n.var, n.value); },
+                 [&](const roles::VarDef& n) { assign(stmt, n.var, n.init); },
+                 [&](const roles::Set& n) { assign(stmt, n.var, n.value); },
+                 [&](const roles::Issue& n) { task(stmt, n); },
+                 [](const roles::Acquire&) {},  // simulate() has made mbarriers of channels
+                 [](const roles::Publish&) {},
+                 [](const roles::Receive&) {},
+                 [](const roles::Release&) {},
+                 [&](const auto& n) {
+                   push(action(n));
+                   touch(stmt);
+                 },
              },
              stmt.node);
   free_temporaries();
   site_ = outer;
 }
 
-void Compiler::assign(const ir::Var& var, Reg from) { push(act::Assign{variable(var), from, var->type}); }
+void Compiler::assign(const roles::Stmt& stmt, const ir::Var& var, const ir::ExprRef& expr) {
+  Reg from = value(expr);
+  push(act::Assign{variable(var), from, var->type});
+  touch(stmt);
+}
 
 void Compiler::only(Action action, const roles::Body& inner) {
   std::int32_t at = push(std::move(action));

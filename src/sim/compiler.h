@@ -65,7 +65,13 @@ class Compiler {
   void repeat(const roles::While& node);
   void branch(const roles::If& node);
   void only(Action action, const roles::Body& inner);
-  void assign(const ir::Var& var, Reg from);
+  void assign(const roles::Stmt& stmt, const ir::Var& var, const ir::ExprRef& expr);
+
+  // compile_task.cpp: tasks, and what waits for them
+  void find_tasks();
+  Touched touched(const roles::Stmt& stmt);
+  void touch(const roles::Stmt& stmt);
+  void task(const roles::Stmt& stmt, const roles::Issue& node);
 
   // Statements that become one action.
   Action action(const roles::DefFragment& n);
@@ -136,6 +142,8 @@ class Compiler {
   std::unordered_map<const ir::BufferDecl*, int> fragments_;
   int domain_ = -1;  ///< of the `each` around
   bool in_prologue_ = false;
+  bool has_tasks_ = false, in_task_ = false;
+  std::unordered_map<const void*, int> data_;  ///< numbers of buffers
   std::int32_t expr_begin_ = 0;
   std::int32_t site_ = 0;
   int operations_ = 0, special_ = 0;

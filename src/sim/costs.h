@@ -39,7 +39,8 @@ struct Costs {
 Costs costs_of(const machine::Device& device);
 
 /// A unit of a multiprocessor whose time the simulation accounts for.
-enum class Unit { tensor, tma, cuda, sfu, smem, l2 };
-constexpr int kUnits = 6;
+enum class Unit { tensor, tma, cuda, sfu, smem, l2, lsu, issue, vector, load, store };
+constexpr int kUnits = 11;
+constexpr int kOwnUnits = 6;  ///< the first ones, which statements use by themselves; the others run tasks alone
 
 }  // namespace plait::sim

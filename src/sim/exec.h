@@ -70,6 +70,8 @@ Step run(Machine& m, Warp& w, const act::PutShared& a);
 Step run(Machine& m, Warp& w, const act::AtomicAdd& a);
 Step run(Machine& m, Warp& w, const act::Broadcast& a);
 Step run(Machine& m, Warp& w, const act::ReadClock& a);
+Step run(Machine& m, Warp& w, const act::TaskBegin& a);
+Step run(Machine& m, Warp& w, const act::TaskEnd& a);
 Step run(Machine& m, Warp& w, const act::Finish& a);
 
 }  // namespace plait::sim

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
+#include "roles/lower_channels.h"
 #include "runtime/extent.h"
 #include "runtime/host_tensor.h"
 #include "sim/exec.h"
 #include "sim/exit.h"
+#include "sim/tasks.h"
 
 namespace plait::sim {
 
@@ -57,6 +59,7 @@ void Machine::note(Diagnostic& diagnostic, std::int32_t number, std::string mess
 // ---- Time ----------------------------------------------------------------------------------------------------------
 
 std::int64_t Machine::latency(std::int64_t cycles) {
+  if (charge_ == Charge::nothing) return 0;
   if (options_.interleaving == 0) return cycles;
   std::uint64_t r = random();
   auto part = static_cast<double>(r >> 11) * 0x1p-53;  // 0 to 1
@@ -65,9 +68,10 @@ std::int64_t Machine::latency(std::int64_t cycles) {
 }
 
 std::int64_t Machine::use(int sm, Unit unit, std::int64_t from, double cycles) {
+  auto length = static_cast<std::int64_t>(cycles + 0.5);
+  if (charge_ != Charge::all) return charge_ == Charge::time ? from + length : from;
   auto number = static_cast<std::size_t>(unit);
   std::int64_t& free_at = sms_[static_cast<std::size_t>(sm)].free_at[number];
-  auto length = static_cast<std::int64_t>(cycles + 0.5);
   free_at = std::max(free_at, from) + length;
   busy_[number] += length;
   return free_at;
@@ -229,6 +233,12 @@ void Machine::step(Warp& w) {
   while (!stop_) {
     const Instr& instr = w.code.instrs[static_cast<std::size_t>(w.pc)];
     w.site = instr.site;
+    std::int64_t ready = instr.touched.empty() ? 0 : data_ready(*w.replica, instr.touched);
+    if (ready > w.time) {
+      w.time = ready;
+      return push(ready, &w, -1);
+    }
+    charge(w);
     executed_[static_cast<std::size_t>(w.site)] = true;
     if (++steps_ > options_.max_steps) {
       fail(Rule::step_limit, w.site, fmt::format("the simulation has run {} statements", options_.max_steps));
@@ -257,6 +267,7 @@ void Machine::run_events() {
       step(*event.warp);
       continue;
     }
+    charge_ = Charge::all;
     std::function<void()> action = std::move(actions_[static_cast<std::size_t>(event.action)]);
     free_actions_.push_back(event.action);
     action();
@@ -290,8 +301,11 @@ Outcome Machine::outcome() {
   Outcome result;
   result.diagnostics = std::move(diags_);
   result.cycles = end_;
-  static constexpr const char* kNames[kUnits] = {"tensor", "tma", "cuda", "sfu", "smem", "l2"};
-  for (std::size_t i = 0; i < kUnits; ++i) result.units.push_back({kNames[i], busy_[i]});
+  static constexpr const char* kNames[kUnits] = {"tensor", "tma",   "cuda",   "sfu",  "smem", "l2",
+                                                 "lsu",    "issue", "vector", "load", "store"};
+  for (std::size_t i = 0; i < kUnits; ++i) {
+    if (i < kOwnUnits || busy_[i] > 0) result.units.push_back({kNames[i], busy_[i]});
+  }
   result.blocks = launch_.blocks();
   result.sms = static_cast<int>(std::min<std::int64_t>(static_cast<std::int64_t>(sms_.size()), launch_.blocks()));
   result.threads = code_.threads;
@@ -303,7 +317,8 @@ Outcome Machine::outcome() {
   return result;
 }
 
-Outcome simulate(const roles::Program& program, const Launch& launch, const Options& options) {
+Outcome simulate(const roles::Program& source, const Launch& launch, const Options& options) {
+  const roles::Program program = roles::lower_channels(source);
   Code code = make_code(program, launch);
   return Machine(code, launch, program.cluster, options).run();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "roles/lower_channels.h"
 #include "roles/print.h"
 #include "roles/visit.h"
 
@@ -244,15 +245,19 @@ MutantResult judge(const Mutant& mutant, const roles::Program& program, const st
 
 }  // namespace
 
-std::vector<Mutant> mutants(const roles::Program& program) { return Mutator(program).run(); }
+std::vector<Mutant> mutants(const roles::Program& program) {
+  roles::Program lowered = roles::lower_channels(program);
+  return Mutator(lowered).run();
+}
 
 int MutationReport::count(Verdict verdict) const {
   return static_cast<int>(std::count_if(results.begin(), results.end(),
                                         [&](const MutantResult& result) { return result.verdict == verdict; }));
 }
 
-Result<MutationReport> test_mutants(const roles::Program& program, const std::vector<Call>& calls,
+Result<MutationReport> test_mutants(const roles::Program& source, const std::vector<Call>& calls,
                                     const MutationOptions& options) {
+  const roles::Program program = roles::lower_channels(source);
   auto samples = run_original(program, calls, options);
   if (!samples) return samples.diagnostics();
   MutationReport report;

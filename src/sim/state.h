@@ -94,6 +94,16 @@ struct WgmmaOp {
   Clock group = 0;
 };
 
+/// Tasks that a replica has issued.
+struct Tasks {
+  struct Access {
+    std::int64_t read = 0, written = 0;  ///< until when
+  };
+  std::map<int, Access> data;
+  std::int64_t started = 0;
+  std::int64_t done = 0;  ///< all of them
+};
+
 struct Replica {
   const RoleCode* code = nullptr;
   int first_thread = 0;  ///< of the block
@@ -106,6 +116,7 @@ struct Replica {
   std::vector<View> group_time;  ///< what is in the past once the group is complete
   std::int32_t last_site = 0;
   std::vector<Warp*> waiting;
+  Tasks tasks;
 };
 
 /// Bulk stores of one thread.
@@ -149,6 +160,12 @@ struct Section {
   bool touched = true;    ///< by other statements, since the last fence wgmma
 };
 
+/// The task whose statements a warp runs.
+struct TaskState {
+  std::int64_t issued = 0;  ///< cycle
+  bool measured = false;    ///< it takes as long as its statements
+};
+
 /// One wait on an mbarrier by some lanes.
 struct PendingWait {
   int mbar = 0;
@@ -185,6 +202,8 @@ struct Warp {
   CopyGroups copies;
   bool cluster_arrived = false;
   std::int64_t cluster_generation = 0;
+  std::optional<TaskState> task;
+  std::int64_t tasks_issued = 0;
 };
 
 /// A touch of a block by another block of its cluster.

@@ -4,6 +4,7 @@
 #include "sim/exec.h"
 #include "sim/exit.h"
 #include "sim/mbarrier.h"
+#include "sim/tasks.h"
 
 namespace plait::sim {
 namespace {
@@ -127,7 +128,7 @@ Step run(Machine& m, Warp& w, const act::Arrive& a) {
     if (!ready_to_use(m, target, number, user, remote)) return;
     // What the warp hands over later comes after the arrival, so it may take place at once; who waits sees it later.
     std::int64_t delay = m.latency(remote ? m.costs().remote_arrive : m.costs().arrive);
-    arrive(m, target, number, user, 0, {w.clock.warp(), w.clock.now() - 1, given}, w.time + delay);
+    arrive_behind_tasks(m, w, target, number, user.thread, 0, given, delay);
   });
   return Step::next;
 }
@@ -139,8 +140,8 @@ Step run(Machine& m, Warp& w, const act::Expect& a) {
     View given = w.clock.release(bit(lane));
     User user{w.block, w.first_thread + lane, w.site, given};
     if (!ready_to_use(m, w.block, number, user, false)) return;
-    arrive(m, w.block, number, user, value_of(w, a.bytes, lane).i, {w.clock.warp(), w.clock.now() - 1, given},
-           w.time + m.latency(m.costs().arrive));
+    arrive_behind_tasks(m, w, w.block, number, user.thread, value_of(w, a.bytes, lane).i, given,
+                        m.latency(m.costs().arrive));
   });
   return Step::next;
 }

@@ -54,6 +54,7 @@ class Finder {
                    },
                    [&](const roles::Elect& n) { walk(n.body, depth + 1); },
                    [&](const roles::OneWarp& n) { walk(n.body, depth); },
+                   [&](const roles::Issue& n) { walk(n.body, depth); },
                    [&](const roles::AtomicAdd& n) { add(n.result); },
                    [&](const roles::Each& n) {
                      for (const ir::Var& var : n.vars) add(var);

@@ -15,10 +15,15 @@ struct PrintOptions {
   bool list_passes = false;
 };
 
+/// The one pass of role programs.
+constexpr std::string_view kChannels = "channels";
+
 Outcome list_passes() {
   Outcome outcome;
   std::vector<Report> passes;
-  for (const runtime::Pass& pass : runtime::front_passes()) {
+  std::vector<runtime::Pass> all = runtime::front_passes();
+  all.push_back({kChannels, "FILE.roles: mbarriers in place of channels"});
+  for (const runtime::Pass& pass : all) {
     outcome.text += fmt::format("{:<12} {}\n", pass.name, pass.summary);
     Report entry;
     entry.set("pass", std::string(pass.name));
@@ -59,8 +64,10 @@ Outcome print(const PrintOptions& options) {
   if (options.list_passes) return list_passes();
   if (options.program.path.empty()) throw UsageError{"print: FILE is required"};
   if (roles::is_role_file(options.program.path)) {
-    if (!options.after.empty() || options.after_all) throw UsageError{"print: passes are for tile programs"};
-    return print_roles(options.program);
+    bool channels = options.after == kChannels;
+    if (options.after_all || (!channels && !options.after.empty()))
+      throw UsageError{"print: role programs have one pass, channels"};
+    return print_roles(options.program, channels);
   }
   const auto& passes = runtime::front_passes();
   bool known = options.after.empty() || std::any_of(passes.begin(), passes.end(),

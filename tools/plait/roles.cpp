@@ -4,6 +4,7 @@
 
 #include "machine/load.h"
 #include "roles/arena.h"
+#include "roles/lower_channels.h"
 #include "roles/verify.h"
 #include "runtime/files.h"
 
@@ -18,6 +19,12 @@ Result<roles::Program> load(const ProgramOptions& options) {
   return roles::parse(*source, bindings);
 }
 
+/// What is wrong with the program on the machine that it names.
+Diagnostics verified(const roles::Program& program) {
+  auto device = machine::load_device(program.device);
+  return device ? roles::verify(program, roles::limits_of(*device)) : device.diagnostics();
+}
+
 }  // namespace
 
 Outcome check_roles(const ProgramOptions& options) {
@@ -25,11 +32,9 @@ Outcome check_roles(const ProgramOptions& options) {
   outcome.report.set("file", options.path);
   auto program = load(options);
   if (!program) return failed(program.diagnostics());
-  auto device = machine::load_device(program->device);
-  if (!device) return failed(device.diagnostics());
-  outcome.diagnostics = roles::verify(*program, roles::limits_of(*device));
+  outcome.diagnostics = verified(*program);
   if (outcome.diagnostics.has_errors()) return outcome;
-  std::int64_t bytes = roles::arena(*program).bytes;
+  std::int64_t bytes = roles::arena(roles::lower_channels(*program)).bytes;
   auto threads = std::int64_t{roles::thread_count(*program)};
   outcome.text = fmt::format("{}: {} is right: {} threads, {} bytes of shared memory a block\n", options.path,
                              program->name, threads, bytes);
@@ -42,10 +47,15 @@ Outcome check_roles(const ProgramOptions& options) {
   return outcome;
 }
 
-Outcome print_roles(const ProgramOptions& options) {
+Outcome print_roles(const ProgramOptions& options, bool channels) {
   auto program = load(options);
   if (!program) return failed(program.diagnostics());
   Outcome outcome;
+  if (channels) {
+    outcome.diagnostics = verified(*program);
+    if (outcome.diagnostics.has_errors()) return outcome;
+    *program = roles::lower_channels(*program);
+  }
   outcome.text = roles::print(*program);
   outcome.report.set("kernel", program->name);
   outcome.report.set("text", outcome.text);

@@ -8,6 +8,7 @@ namespace plait::cli {
 // What the commands do with role programs (FILE.roles).
 
 Outcome check_roles(const ProgramOptions& options);
-Outcome print_roles(const ProgramOptions& options);
+/// `channels`: with mbarriers in place of the channels.
+Outcome print_roles(const ProgramOptions& options, bool channels);
 
 }  // namespace plait::cli

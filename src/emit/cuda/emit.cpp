@@ -4,6 +4,7 @@
 
 #include "emit/cuda/emitter.h"
 #include "ir/visit.h"
+#include "roles/lower_channels.h"
 
 namespace plait::emit::cuda {
 namespace {
@@ -163,7 +164,8 @@ void emit_kernel_body(Emitter& e) {
 
 }  // namespace
 
-Result<Module> emit(const roles::Program& program, std::string_view arch) {
+Result<Module> emit(const roles::Program& source, std::string_view arch) {
+  const roles::Program program = roles::lower_channels(source);
   Emitter e(program, arch);
   Module module;
   e.open("");

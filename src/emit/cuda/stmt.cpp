@@ -92,6 +92,13 @@ void print(Emitter& e, const roles::Clock& s) {
                      e.helper(s.global ? "nanoseconds" : "cycles")));
 }
 
+// emit() has made mbarriers of channels, and emit_body() refuses tasks.
+void print(Emitter&, const roles::Acquire&) {}
+void print(Emitter&, const roles::Publish&) {}
+void print(Emitter&, const roles::Receive&) {}
+void print(Emitter&, const roles::Release&) {}
+void print(Emitter&, const roles::Issue&) {}
+
 /// A statement that stands for several instructions shows itself above them.
 template <typename Node>
 void print(Emitter& e, const Node& s) {
@@ -118,6 +125,10 @@ void comment(Emitter& e, const roles::Stmt& stmt) {
 void emit_body(Emitter& e, const roles::Body& body) {
   std::size_t outer = e.accumulators.size();
   for (const roles::StmtRef& stmt : body) {
+    if (const auto* task = std::get_if<roles::Issue>(&stmt->node)) {
+      e.unsupported(stmt->loc, fmt::format("the task \"{}\" is not printed to CUDA", task->task),
+                    "write the instructions that do it in its place");
+    }
     if (is_explained(stmt->node)) comment(e, *stmt);
     std::visit([&](const auto& node) { print(e, node); }, stmt->node);
   }

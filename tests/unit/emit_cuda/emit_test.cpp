@@ -76,6 +76,22 @@ TEST(EmitCuda, RefusesWgmmaElsewhereThanOnSm90a) {
   EXPECT_THAT(module.diagnostics().render(), HasSubstr("a TMA load needs sm_90, and the code is for sm_80"));
 }
 
+/// A channel is printed as the mbarriers that it becomes.
+TEST(EmitCuda, Channels) {
+  std::string text = source_of(role_file("matmul_channels")), plain = source_of(role_file("matmul_coop"));
+  for (std::size_t at = text.find("ring_"); at != std::string::npos; at = text.find("ring_")) text.erase(at, 5);
+  for (std::size_t at = text.find("matmul_channels"); at != std::string::npos; at = text.find("matmul_channels"))
+    text.replace(at, 15, "matmul_coop");
+  EXPECT_EQ(text, plain);
+}
+
+TEST(EmitCuda, RefusesTasks) {
+  Result<Module> module = emit_text(kHead + "    issue tensor \"scores\":\n      pass\n", "sm_90a");
+  ASSERT_FALSE(module.ok());
+  EXPECT_THAT(module.diagnostics().render(),
+              HasSubstr("t.roles:4:5: error: the task \"scores\" is not printed to CUDA [cuda-unsupported]"));
+}
+
 TEST(EmitCuda, RefusesWhatItCannotPrint) {
   Result<Module> module = emit_text(kHead + "    put Y[thread] = f32(i32(X[thread], round=up))\n", "sm_90a");
   ASSERT_FALSE(module.ok());

@@ -191,14 +191,14 @@ TEST_P(RolePrograms, AssembleWithoutSpillsOrSerializedInstructions) {
 INSTANTIATE_TEST_SUITE_P(EmitCuda, RolePrograms,
                          ::testing::Values(Shipped{"matmul_coop", "sm_90a"},
                                            Shipped{"matmul_coop", "sm_90a", {{"in_flight", "1"}}},
-                                           Shipped{"matmul_multicast", "sm_90a"}, Shipped{"matmul_pingpong", "sm_90a"},
-                                           Shipped{"attention_fwd", "sm_90a"},
+                                           Shipped{"matmul_channels", "sm_90a"}, Shipped{"matmul_multicast", "sm_90a"},
+                                           Shipped{"matmul_pingpong", "sm_90a"}, Shipped{"attention_fwd", "sm_90a"},
                                            Shipped{"attention_fwd", "sm_90a", {{"causal", "true"}, {"paired", "true"}}},
                                            Shipped{"matmul_sm80", "sm_80"}, Shipped{"matmul_sm80", "sm_89"},
                                            Shipped{"matmul_sm80", "sm_90"}, Shipped{"softmax_rows", "sm_80"},
-                                           Shipped{"softmax_rows", "sm_90a"}, Shipped{"copy_bulk", "sm_90"}, Shipped{"copy_rows", "sm_80"},
-                                           Shipped{"micro/micro_wgmma", "sm_90a"}, Shipped{"micro/micro_tma", "sm_90"},
-                                           Shipped{"micro/micro_vector", "sm_90"},
+                                           Shipped{"softmax_rows", "sm_90a"}, Shipped{"copy_bulk", "sm_90"},
+                                           Shipped{"copy_rows", "sm_80"}, Shipped{"micro/micro_wgmma", "sm_90a"},
+                                           Shipped{"micro/micro_tma", "sm_90"}, Shipped{"micro/micro_vector", "sm_90"},
                                            Shipped{"micro/micro_barriers", "sm_90"}));
 
 }  // namespace

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "sim/mbarrier.h"
+
+/// Tasks on units of the machine. Their values are computed where they are issued; what they take is time, of the unit
+/// and of whoever needs their data.
+namespace plait::sim {
+
+/// When the tasks under way allow a replica to touch the data.
+std::int64_t data_ready(const Replica& replica, const Touched& touched);
+
+/// An arrival on an mbarrier, now or when the tasks that the replica has issued are done; `delay`: until it is seen.
+void arrive_behind_tasks(Machine& m, Warp& w, Block& block, int number, int thread, std::int64_t bytes,
+                         const View& given, std::int64_t delay);
+
+}  // namespace plait::sim
