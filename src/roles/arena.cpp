@@ -32,6 +32,10 @@ std::int64_t first_fit(std::int64_t from, std::int64_t bytes, std::int64_t align
 
 }  // namespace
 
+std::int64_t smem_alignment(const SmemDecl& smem) {
+  return smem.swizzle == Swizzle::none ? kPlainAlignment : kSwizzledAlignment;
+}
+
 std::int64_t smem_bytes(const SmemDecl& smem) { return layout::smem_tile(smem).bytes(); }
 
 Arena arena(const Program& program) {
@@ -44,7 +48,7 @@ Arena arena(const Program& program) {
   std::int64_t next = 0;
   for (const Smem& smem : program.smem) {
     std::int64_t bytes = smem_bytes(*smem);
-    std::int64_t alignment = smem->swizzle == Swizzle::none ? kPlainAlignment : kSwizzledAlignment;
+    std::int64_t alignment = smem_alignment(*smem);
     std::int64_t offset = smem->offset ? *smem->offset : first_fit(next, bytes, alignment, placed);
     if (!smem->offset) next = offset + bytes;
     out.smem.push_back(offset);

@@ -16,6 +16,9 @@ struct Arena {
 /// layout (layout::tile_error finds nothing).
 Arena arena(const Program& program);
 
+/// Multiples of this many bytes at which the tile may begin.
+std::int64_t smem_alignment(const SmemDecl& smem);
+
 /// Bytes of a tile, padding and partly filled panels included.
 std::int64_t smem_bytes(const SmemDecl& smem);
 

@@ -15,7 +15,7 @@ class Binder {
   explicit Binder(Diagnostics& diags) : names_(diags), diags_(&diags) {}
 
   lang::Expressions& names() { return names_; }
-  Diagnostics& diags() { return *diags_; }
+  Diagnostics& diags() const { return *diags_; }
   /// Where reports go from now on; gives the former place.
   Diagnostics& report_to(Diagnostics& diags);
 

@@ -44,7 +44,7 @@ Program RoleParser::program(const lang::Bindings& bindings) {
   }
   header(bindings);
   block("the head of the program", [&] { head_line(); });
-  if (!panic_ && !at(Tok::end_of_file) && !errors_.full()) {
+  if (!panic_ && !at(Tok::end_of_file) && !full()) {
     report(Rule::roles_file, cur(), fmt::format("expected the end of the file, found {}", found()),
            at_name("roles") ? "put the second program in a file of its own" : "indent what belongs to the program");
   }

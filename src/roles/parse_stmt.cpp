@@ -10,6 +10,7 @@ namespace plait::roles {
 namespace {
 
 constexpr std::int64_t kMaxWarp = 31;
+constexpr std::size_t kMaxErrors = 50;
 
 /// Whether the author asks for a variable of a type, `i32(0)`, and not for a name of the literal.
 bool is_cast(const syntax::ExprRef& e) {
@@ -72,7 +73,7 @@ void RoleParser::indented_block(const std::function<void()>& line) {
   }
   syntax::Deeper deeper(block_depth_);
   advance();
-  while (!at(Tok::dedent) && !at(Tok::end_of_file) && !errors_.full()) {
+  while (!at(Tok::dedent) && !at(Tok::end_of_file) && !full()) {
     if (!at(Tok::indent)) {
       line();
       continue;
@@ -95,15 +96,25 @@ Body RoleParser::body(std::string_view header) {
   return out;
 }
 
-void RoleParser::dead_body(std::string_view header) {
+bool RoleParser::full() const { return errors_.full() || (dead_ == 0 && bind_.diags().list().size() >= kMaxErrors); }
+
+void RoleParser::dead(const std::function<void()>& read) {
   Diagnostics unused;
-  Diagnostics& outer = bind_.report_to(unused);
-  body(header);
-  bind_.report_to(outer);
+  Diagnostics& outer_diags = bind_.report_to(unused);
+  Body dropped;
+  Body* outer = std::exchange(body_, &dropped);
+  bind_.names().push();
+  ++dead_;
+  read();
+  --dead_;
+  bind_.names().pop();
+  body_ = outer;
+  bind_.report_to(outer_diags);
 }
 
 void RoleParser::statement() {
   Loc loc = errors_.loc(cur());
+  if (dead_ > 0 && bind_.diags().list().size() >= kMaxErrors) bind_.diags() = Diagnostics();
   block_read_ = false;
   if (at(Tok::kw_for)) {
     for_loop(loc);
@@ -348,17 +359,9 @@ void RoleParser::if_chain(const Loc& loc) {
   // Of a static if only the chosen branch is there, and what it defines is visible behind it.
   if (*known != 0) {
     block("the if condition", [&] { statement(); });
-    Diagnostics unused;
-    Diagnostics& outer_diags = bind_.report_to(unused);
-    Body dropped;
-    Body* outer = std::exchange(body_, &dropped);
-    bind_.names().push();
-    if_rest();
-    bind_.names().pop();
-    body_ = outer;
-    bind_.report_to(outer_diags);
+    dead([&] { if_rest(); });
   } else {
-    dead_body("the if condition");
+    dead([&] { body("the if condition"); });
     if_rest();
   }
 }

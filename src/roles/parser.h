@@ -50,9 +50,11 @@ class RoleParser : public syntax::Parser {
   void block(std::string_view header, const std::function<void()>& line);
   void indented_block(const std::function<void()>& line);
   Body body(std::string_view header);
-  /// A body that is read for the errors of its form alone.
-  void dead_body(std::string_view header);
+  /// What is read for the errors of its form alone.
+  void dead(const std::function<void()>& read);
   void end_of_line();
+  /// So much is wrong that the rest is not read.
+  bool full() const;
   void statement();
   void word_statement(const Loc& loc);
   void unknown_statement();
@@ -137,6 +139,7 @@ class RoleParser : public syntax::Parser {
   Body* body_ = nullptr;
   Part reached_ = Part::values;
   bool block_read_ = false;  ///< the statement ended with a block
+  int dead_ = 0;             ///< branches of static ifs around that are not taken
 };
 
 }  // namespace plait::roles

@@ -177,7 +177,8 @@ void check_lowered(const Check& check) {
 
 Diagnostics verify(const Program& program, const Limits& limits) {
   Diagnostics diags;
-  Check check{program, limits, diags};
+  Reports reports(diags);
+  Check check{program, limits, reports};
   Whole whole;
   whole.declarations(program);
   for_each_body(program, [&](const Body& body) { whole.body(body); });
@@ -192,7 +193,7 @@ Diagnostics verify(const Program& program, const Limits& limits) {
     return diags;
   }
   Program lowered = lower_channels(program);
-  check_lowered({lowered, limits, diags});
+  check_lowered({lowered, limits, reports});
   return diags;
 }
 

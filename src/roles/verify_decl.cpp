@@ -168,7 +168,7 @@ bool Declarations::tile(const SmemDecl& smem) {
     return false;
   }
   if (!clean(check_, Rule::smem_tile, smem.loc, what, layout::tile_error(layout::smem_tile(smem)))) return false;
-  int alignment = layout::smem_tile(smem).alignment();
+  std::int64_t alignment = smem_alignment(smem);
   if (smem.offset && (*smem.offset < 0 || *smem.offset % alignment != 0)) {
     error(Rule::smem_place, smem.loc, fmt::format("{} begins at byte {}", what, *smem.offset),
           fmt::format("begin it at a multiple of {}, or leave `at` out", alignment));

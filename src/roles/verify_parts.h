@@ -6,12 +6,35 @@
 
 namespace plait::roles {
 
+/// Takes the first findings and drops the others.
+class Reports {
+ public:
+  explicit Reports(Diagnostics& to) : to_(to) {}
+
+  /// The result is valid until the next call.
+  Diagnostic& error(Rule rule, Loc loc, std::string message, std::string fix = {}) {
+    if (!full()) return to_.error(rule, std::move(loc), std::move(message), std::move(fix));
+    return dropped_ = {rule, std::move(loc), std::move(message), std::move(fix), {}, Severity::error};
+  }
+  void add(Diagnostic diagnostic) {
+    if (!full()) to_.add(std::move(diagnostic));
+  }
+  bool has_errors() const { return to_.has_errors(); }
+  bool full() const { return to_.list().size() >= kMax; }
+
+ private:
+  static constexpr std::size_t kMax = 50;
+
+  Diagnostics& to_;
+  Diagnostic dropped_;
+};
+
 /// What every part of the verifier gets. The parts run in the order in which they stand here; each relies on what those
 /// before it found to be right.
 struct Check {
   const Program& program;
   const Limits& limits;
-  Diagnostics& diags;
+  Reports& diags;
 };
 
 /// Names, scopes, operands, types, numbers of indices.

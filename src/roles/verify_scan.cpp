@@ -32,7 +32,7 @@ class Scan {
 
   void body(const Body& body) {
     for (const StmtRef& stmt : body) {
-      if (stopped_) return;
+      if (stopped_ || check_.diags.full()) return;
       statement(*stmt);
     }
   }

@@ -106,6 +106,21 @@ TEST(RolesParse, DepthIsLimited) {
   EXPECT_NE(test::read_roles(sum + "\n").diagnostics().render().find("[nesting-limit]"), std::string::npos);
 }
 
+TEST(RolesParse, ManyErrorsAreCutShort) {
+  auto repeated = [](const std::string& line) {
+    std::string text = "roles many(; off = false) device h200:\n  launch 1\n  role all warps 4:\n    if off:\n";
+    for (int i = 0; i < 300; ++i) text += "      wait nothing[0] parity 0\n";
+    for (int i = 0; i < 20000; ++i) text += "    " + line + "\n";
+    return test::read_roles(text);
+  };
+  EXPECT_EQ(repeated("wait nothing[0] parity 0").diagnostics().list().size(), 50u);
+  EXPECT_EQ(repeated("wait").diagnostics().list().size(), 20u);
+  auto program = repeated("bulk_wait 0");
+  ASSERT_TRUE(program.ok()) << program.diagnostics().render();
+  EXPECT_EQ(program->roles[0].body.size(), 20000u);
+  EXPECT_EQ(roles::verify(*program).list().size(), 50u);
+}
+
 TEST(RolesParse, StaticIfKeepsTheChosenBranch) {
   const char* text = R"(roles chosen(; fast = true, n = 3) device h200:
   launch 1

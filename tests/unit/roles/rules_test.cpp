@@ -227,6 +227,12 @@ constexpr Case kDeclarations[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Declarations, Rules, testing::ValuesIn(kDeclarations));
 
+constexpr Case kMore[] = {
+    {kSmall, "smem S: f32[8, 64]", "smem S: f32[8, 64] at 32784", "`S` begins at byte 32784 [smem-place]"},
+    {kSmall, "smem S: f32[8, 64]", "smem S: f32[8, 64]\n  smem Z: i4[8, 64]", "`Z` has elements of 4 bits [smem-tile]"},
+};
+INSTANTIATE_TEST_SUITE_P(More, Rules, testing::ValuesIn(kMore));
+
 constexpr Case kPlaces[] = {
     {kMatmul, "    elect:\n      bulk_wait 0\n", "    bulk_wait 0\n",
      "every thread would run `bulk_wait 0` [one-thread]"},
