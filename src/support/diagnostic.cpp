@@ -101,15 +101,22 @@ bool Diagnostics::has_errors() const {
   return std::any_of(list_.begin(), list_.end(), [](const Diagnostic& d) { return d.severity == Severity::error; });
 }
 
+namespace {
+
+/// `file:line:column: `, or nothing where no place is known.
+std::string place_of(const Loc& loc) { return loc.source == nullptr ? std::string() : loc.str() + ": "; }
+
+}  // namespace
+
 std::string Diagnostics::render() const {
   std::string out;
   for (const Diagnostic& d : list_) {
     std::string_view fix = d.fix.empty() ? rule_fix(d.rule) : std::string_view(d.fix);
-    out += fmt::format("{}: {}: {} [{}]\n{}", d.loc.str(), d.severity == Severity::error ? "error" : "warning",
+    out += fmt::format("{}{}: {} [{}]\n{}", place_of(d.loc), d.severity == Severity::error ? "error" : "warning",
                        printable(d.message), rule_name(d.rule), excerpt(d.loc));
     if (!fix.empty()) out += fmt::format("  fix: {}\n", printable(fix));
     for (const Note& note : d.notes) {
-      out += fmt::format("{}: note: {}\n{}", note.loc.str(), printable(note.message), excerpt(note.loc));
+      out += fmt::format("{}note: {}\n{}", place_of(note.loc), printable(note.message), excerpt(note.loc));
     }
   }
   return out;

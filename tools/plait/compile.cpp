@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "emit/cpu/cpu.h"
 #include "roles/parse.h"
@@ -51,6 +52,9 @@ Outcome compile(const CompileOptions& options) {
         "--cpu: LLVM knows no processor '{}'; `llc -mcpu=help` lists them, and without --cpu it is this machine",
         options.cpu)};
   }
+  std::error_code absent;
+  if (!options.output.empty() && std::filesystem::equivalent(options.output, options.program.path, absent))
+    throw UsageError{fmt::format("--output: {} is the program itself", options.output)};
   auto made = make(options);
   if (!made) return failed(made.diagnostics());
   Outcome outcome;

@@ -55,7 +55,7 @@ std::map<std::string, ir::DType> parse_dtypes(const std::vector<std::string>& te
   return types;
 }
 
-/// Each output has a file of its own, however it is spelled, and none replaces the program.
+/// Each output has a file of its own, however it is spelled, and none replaces the program or an input.
 void check_output_files(const RunRequest& request) {
   auto identity = [](const std::string& path) {
     std::error_code error;
@@ -69,6 +69,11 @@ void check_output_files(const RunRequest& request) {
     if (std::error_code error; std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error))
       continue;
     if (file == identity(request.path)) throw UsageError{fmt::format("--output: {} is the program itself", path)};
+    for (const auto& [input, given] : request.inputs) {
+      if (file == identity(given))
+        throw UsageError{
+            fmt::format("--output: {} is the file of input {}; name another, so that it is kept", path, input)};
+    }
     if (!files.insert(file).second) throw UsageError{fmt::format("--output: {} is named for two tensors", path)};
   }
 }
@@ -205,6 +210,22 @@ Outcome too_late(const Session& session, const RunRequest& request, const Outcom
   return late;
 }
 
+/// A grid without blocks writes nothing: outputs that have elements would go out as they were allocated.
+Diagnostics outputs_of_no_block(const RunData& data) {
+  Diagnostics found;
+  const auto& grid = data.bound.grid;
+  if (std::find(grid.begin(), grid.end(), 0) == grid.end()) return found;
+  for (std::size_t i = 0; i < data.params.size(); ++i) {
+    const ir::Param& param = *data.params[i];
+    const auto& shape = data.bound.tensors[i].shape;
+    bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+    if (param.kind == ir::ParamKind::out && !empty)
+      found.error(Rule::output_unwritten, param.buffer->loc,
+                  fmt::format("the grid has no blocks, and '{}' has elements", param.buffer->name));
+  }
+  return found;
+}
+
 /// Runs, verifies and measures; the outputs that are ready to be put in their places.
 Result<std::vector<runtime::StagedFile>> run_kernel(const Session& session, const RunRequest& request,
                                                     Outcome& outcome) {
@@ -218,6 +239,7 @@ Result<std::vector<runtime::StagedFile>> run_kernel(const Session& session, cons
   Before before = remember(data);
   Diagnostics failure = runners->first(data.bound);
   if (failure.has_errors()) return failure;
+  if (Diagnostics unwritten = outputs_of_no_block(data); unwritten.has_errors()) return unwritten;
   if (request.verify) {
     Verification v = verify_run(session, request, data, before, runners->again);
     outcome.text += v.text;

@@ -90,7 +90,7 @@ TEST_F(RegionTest, TransposedExtents) {
 TEST_F(RegionTest, TwoOpenSidesAreRefused) {
   EXPECT_THAT(pair({a, {at("r"), at("c")}, {}}, {s, {at("i"), at("j")}, {}}),
               HasSubstr("neither A nor S gives the extents of the tile [open-extent]\n  fix: write one side in full, "
-                        "e.g. A[r : r + 64, c : c + 64], or as a whole buffer\n<unknown>: note: the other side"));
+                        "e.g. A[r : r + 64, c : c + 64], or as a whole buffer\nnote: the other side"));
 }
 
 TEST_F(RegionTest, ExtentsThatDoNotAgreeAreRefused) {

@@ -48,7 +48,7 @@ TEST(Render, NamesPlaceRuleAndFixUnderTheLine) {
 
 TEST(Render, TheRulesOwnFixWhereNoneIsGiven) {
   EXPECT_THAT(rendered({}, "wrong", ""), HasSubstr("  fix: " + std::string(rule_fix(Rule::syntax))));
-  EXPECT_THAT(rendered({}), HasSubstr("<unknown>: error: wrong [syntax]\n  fix: mend it\n"));
+  EXPECT_THAT(rendered({}), HasSubstr("error: wrong [syntax]\n  fix: mend it\n"));
 }
 
 TEST(Render, TheCaretStaysInsideTheLine) {
@@ -105,7 +105,7 @@ TEST(Diagnostics, WarningsAreNoErrors) {
   Diagnostics diags;
   diags.add({Rule::syntax, {}, "careful", "", {}, Severity::warning});
   EXPECT_FALSE(diags.has_errors());
-  EXPECT_THAT(diags.render(), HasSubstr("<unknown>: warning: careful [syntax]"));
+  EXPECT_THAT(diags.render(), HasSubstr("warning: careful [syntax]"));
   Diagnostics more;
   more.error(Rule::syntax, {}, "wrong");
   diags.append(more);
