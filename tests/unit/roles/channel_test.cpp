@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <random>
+
 #include "roles/builder.h"
 #include "roles/lower_channels.h"
 #include "roles/verify.h"
@@ -252,6 +254,34 @@ TEST(RolesChannel, TextIsPrintedAsItIsWritten) {
     EXPECT_EQ(roles::verify(program).render(), "");
     EXPECT_TRUE(roles::equal(program, test::good_roles(roles::print(program))));
   }
+}
+
+/// Lines and words moved about: nothing crashes or hangs, and what is right can be lowered, printed and read again.
+TEST(RolesChannel, DamagedTextsAreSafe) {
+  std::mt19937 random(11);
+  auto below = [&](std::size_t n) { return random() % n; };
+  const std::string bases[] = {kTasks, kThreads};
+  int right = 0;
+  for (int round = 0; round < 1500; ++round) {
+    std::string text = bases[below(2)];
+    for (std::size_t change = 0; change < 1 + below(2); ++change) {
+      std::size_t from = text.find('\n', below(text.size() - 1)), to = text.find('\n', below(text.size() - 1));
+      if (from == std::string::npos || to == std::string::npos) continue;
+      std::size_t length = std::min(text.find('\n', from + 1), text.size()) - from;
+      std::string line = text.substr(from, length);
+      if (below(2) == 0) text.erase(from, length);
+      if (below(2) == 0) text.insert(std::min(to, text.size()), line);
+      std::size_t digit = text.find_first_of("0123456789", below(text.size()));
+      if (below(3) == 0 && digit != std::string::npos) text[digit] = static_cast<char>('0' + below(5));
+    }
+    auto program = test::read_roles(text);
+    if (!program.ok() || roles::verify(*program).has_errors()) continue;
+    ++right;
+    roles::Program now = roles::lower_channels(*program);
+    EXPECT_FALSE(roles::verify(now).has_errors()) << text << roles::verify(now).render();
+    EXPECT_TRUE(roles::equal(now, test::good_roles(roles::print(now)))) << text;
+  }
+  EXPECT_GT(right, 50);
 }
 
 TEST(RolesChannel, EqualSeesEveryDifference) {
