@@ -55,7 +55,7 @@ std::map<std::string, ir::DType> parse_dtypes(const std::vector<std::string>& te
   return types;
 }
 
-/// Each output has a file of its own, however it is spelled, and none replaces the program or an input.
+/// Each output has a file of its own, however it is spelled, and none replaces the program or the input of another tensor.
 void check_output_files(const RunRequest& request) {
   auto identity = [](const std::string& path) {
     std::error_code error;
@@ -70,7 +70,7 @@ void check_output_files(const RunRequest& request) {
       continue;
     if (file == identity(request.path)) throw UsageError{fmt::format("--output: {} is the program itself", path)};
     for (const auto& [input, given] : request.inputs) {
-      if (file == identity(given))
+      if (input != name && file == identity(given))
         throw UsageError{
             fmt::format("--output: {} is the file of input {}; name another, so that it is kept", path, input)};
     }

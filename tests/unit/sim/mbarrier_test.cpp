@@ -80,7 +80,7 @@ TEST(Mbarrier, AWaitMayNotMissItsPhase) {
 )";
   expect_clean(text);
   // The first wait of b may come when both arrivals are made.
-  std::string loose = without(text, "wait back[0] parity 0", "for i in range(100): pass");
+  std::string loose = without(text, "wait back[0] parity 0", "for i in range(100):\n        pass");
   bool in_time = false;
   for (std::uint64_t i = 0; i < 8; ++i) {
     Options options;
@@ -90,7 +90,7 @@ TEST(Mbarrier, AWaitMayNotMissItsPhase) {
     in_time =
         in_time || report.find(
                        "a wait for phase 0 of go[0] may come after phase 1 is complete, which has the "
-                       "other parity: nothing lets arrive at t.roles:14:7 come after the wait") != std::string::npos;
+                       "other parity: nothing lets arrive at t.roles:15:7 come after the wait") != std::string::npos;
   }
   EXPECT_TRUE(in_time) << "in some interleaving the wait meets its phase, and is reported all the same";
 }
