@@ -1,4 +1,4 @@
-// matmul_sm80: CUDA C++ for sm_80, printed by plait from a role program.
+// matmul_sm80: CUDA C++ for sm_90a, printed by plait from a role program.
 
 // The place of a byte in a tile whose 16-byte units are exchanged within SPAN bytes.
 template <int SPAN>
