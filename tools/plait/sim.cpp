@@ -59,7 +59,8 @@ std::vector<Dims> sizes_of(const SimFlags& flags) {
 struct Loaded {
   roles::Program program;
   sim::Options options;
-  Session session;  ///< its parameters as those of a kernel, for inputs and references
+  std::string device;  ///< the machine model's name
+  Session session;     ///< its parameters as those of a kernel, for inputs and references
 };
 
 Result<Loaded> load(const SimFlags& flags) {
@@ -73,12 +74,19 @@ Result<Loaded> load(const SimFlags& flags) {
   if (found.has_errors()) return found;
   auto device = machine::load_device(flags.device.empty() ? program->device : flags.device);
   if (!device) return device.diagnostics();
+  if (device->target != machine::Target::cuda) {
+    Diagnostics wrong;
+    wrong.error(Rule::unknown_device, program->loc,
+                fmt::format("{} is the model of a processor, and role programs run on GPUs", device->name),
+                "name a GPU's model, e.g. --device h200");
+    return wrong;
+  }
   sim::Options options;
   options.costs = sim::costs_of(*device);
   options.occupancy = program->occupancy;
   std::string reference = flags.reference.empty() ? program->name : flags.reference;
   Session session{{}, reference, bindings, sim::call_signature(*program)};
-  return Loaded{std::move(*program), options, std::move(session)};
+  return Loaded{std::move(*program), options, device->name, std::move(session)};
 }
 
 /// One call with its inputs.
@@ -114,8 +122,7 @@ void describe(const Loaded& loaded, const Prepared& prepared, int sms, Outcome& 
     parts.push_back(fmt::format("{}={}", loaded.program.dims[i]->name, prepared.data.bound.dims[i]));
   }
   report.set("dims", dims);
-  outcome.text +=
-      fmt::format("program  {} on {}, {} multiprocessors\n", loaded.program.name, loaded.program.device, sms);
+  outcome.text += fmt::format("program  {} on {}, {} multiprocessors\n", loaded.program.name, loaded.device, sms);
   if (!parts.empty()) outcome.text += fmt::format("dims     {}\n", fmt::join(parts, " "));
 }
 
@@ -148,7 +155,11 @@ void compare(const Loaded& loaded, const SimFlags& flags, const Prepared& prepar
     if (!flags.reference.empty()) {
       outcome.diagnostics.error(Rule::sim_reference, loaded.program.loc,
                                 fmt::format("there is no reference '{}' for these tensors", flags.reference));
+      return;
     }
+    outcome.text += fmt::format("values   not compared: there is no reference '{}'; --reference names another\n",
+                                loaded.program.name);
+    report.set("comparisons", std::vector<Report>{});
     return;
   }
   std::map<std::string, std::vector<double>> values;
