@@ -5,6 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
 seconds=${PLAIT_SOAK_SECONDS:-600}
+echo "static analyzer"
+scripts/lint.sh --deep
 echo "random programs for ${seconds} s"
 PLAIT_RANDOM_SECONDS=$seconds PLAIT_RANDOM_SEED=$RANDOM "$build"/tests/random/random_programs_test
 echo "analysis and mutation sweeps"
