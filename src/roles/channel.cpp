@@ -77,13 +77,13 @@ class Collector {
 
   void accesses(const Stmt& stmt) {
     constexpr auto writes = &ChannelUse::thread_writes, reads = &ChannelUse::thread_reads;
-    constexpr auto async = &ChannelUse::async_reads;
+    constexpr auto products = &ChannelUse::product_reads, copies = &ChannelUse::copy_reads;
     std::visit(
         Overload{[&](const Wgmma& s) {
-                   if (const auto* a = std::get_if<SmemRef>(&s.a)) mark(*a, async);
-                   mark(s.b, async);
+                   if (const auto* a = std::get_if<SmemRef>(&s.a)) mark(*a, products);
+                   mark(s.b, products);
                  },
-                 [&](const TmaStore& s) { mark(s.src, async); }, [&](const BulkStore& s) { mark(s.src, async); },
+                 [&](const TmaStore& s) { mark(s.src, copies); }, [&](const BulkStore& s) { mark(s.src, copies); },
                  [&](const CpAsync& s) { mark(s.dst, writes); }, [&](const StMatrix& s) { mark(s.dst, writes); },
                  [&](const StoreShared& s) { mark(s.dst, writes); }, [&](const PutShared& s) { mark(s.dst, writes); },
                  [&](const LdMatrix& s) { mark(s.src, reads); }, [&](const LoadShared& s) { mark(s.src, reads); },
@@ -179,7 +179,8 @@ bool ChannelPlan::any(const ChannelDecl& channel, bool ChannelUse::* flag) const
 }
 
 bool ChannelPlan::fences_publish(std::size_t role, const ChannelDecl& channel) const {
-  return use(role, channel).thread_writes && any(channel, &ChannelUse::async_reads);
+  return use(role, channel).thread_writes &&
+         (any(channel, &ChannelUse::product_reads) || any(channel, &ChannelUse::copy_reads));
 }
 bool ChannelPlan::fences_release(std::size_t role, const ChannelDecl& channel) const {
   return use(role, channel).thread_reads && any(channel, &ChannelUse::copies);

@@ -21,11 +21,16 @@ struct ChannelUse {
   bool copies = false;                               ///< TMA and bulk copies complete on it,
   bool multicast = false;                            ///< some of them in several blocks
   bool thread_writes = false, thread_reads = false;  ///< of its tiles, by threads
-  bool async_reads = false;                          ///< by wgmma, TMA and bulk stores
+  bool product_reads = false;                        ///< by wgmma
+  bool copy_reads = false;                           ///< by TMA and bulk stores
   std::set<Threads> publish_by, release_by;
 
   bool writes() const { return acquires || publishes; }
   bool reads() const { return receives || releases; }
+  /// Whether all threads that run a statement have to do with its item; otherwise one of them acts for all. Who only
+  /// waits could be late by any number of phases.
+  bool all_write() const { return thread_writes; }
+  bool all_read() const { return thread_reads || product_reads; }
 };
 
 /// What the statements of a program make of its channels.

@@ -60,6 +60,8 @@ class Lowering {
   void nested(const StmtRef& stmt, const Node& node, Threads by, Body& out);
   void branch(const StmtRef& stmt, const If& node, Body& out);
   void acquire(const Stmt& from, const Acquire& s, std::span<const StmtRef> rest, Body& out) const;
+  ExprRef copied(const Stmt& from, const Acquire& s, std::span<const StmtRef> rest) const;
+  void receive(const Stmt& from, const ChannelRef& item, Body& out) const;
   void publish(const Stmt& from, const ChannelRef& item, Body& out) const;
   void release(const Stmt& from, const ChannelRef& item, Body& out) const;
   template <typename Copy>
@@ -143,9 +145,7 @@ void Lowering::statement(const StmtRef& stmt, std::span<const StmtRef> rest, Bod
   std::visit(
       Overload{[&](const Acquire& s) { acquire(*stmt, s, rest, out); },
                [&](const Publish& s) { publish(*stmt, s.item, out); },
-               [&](const Receive& s) {
-                 out.push_back(make(*stmt, Wait{slot(barriers(s.item).full, s.item), phase(s.item)}));
-               },
+               [&](const Receive& s) { receive(*stmt, s.item, out); },
                [&](const Release& s) { release(*stmt, s.item, out); }, [&](const TmaLoad& s) { copy(stmt, s, out); },
                [&](const BulkLoad& s) { copy(stmt, s, out); }, [&](const For& s) { nested(stmt, s, by_, out); },
                [&](const While& s) { nested(stmt, s, by_, out); }, [&](const If& s) { branch(stmt, s, out); },
@@ -177,16 +177,28 @@ void Lowering::branch(const StmtRef& stmt, const If& node, Body& out) {
 
 /// The slot of item n is free when item n - depth was released, in the phase before; of the first items at once.
 void Lowering::acquire(const Stmt& from, const Acquire& s, std::span<const StmtRef> rest, Body& out) const {
+  const ChannelUse& use = plan_.use(role_, *s.item.channel);
   ExprRef parity = binary(ir::BinaryOp::add, phase(s.item), 1);
-  out.push_back(make(from, Wait{slot(barriers(s.item).empty, s.item), std::move(parity)}));
-  if (!plan_.use(role_, *s.item.channel).copies) return;
-  ExprRef bytes = s.bytes;
-  if (bytes == nullptr) {
-    auto known = s.item.channel->bytes ? s.item.channel->bytes : copied_bytes(s, rest, program_.cluster);
-    PLAIT_ASSERT(known.has_value(), "the bytes of an item of channel " + s.item.channel->name + " are not known");
-    bytes = literal(*known, from.loc);
+  std::vector<StmtNode> nodes = {Wait{slot(barriers(s.item).empty, s.item), std::move(parity)}};
+  if (use.all_write()) {
+    by_threads(from, false, nodes, out);
+    nodes.clear();
   }
-  by_threads(from, true, {Expect{slot(barriers(s.item).full, s.item), std::move(bytes)}}, out);
+  if (use.copies) nodes.emplace_back(Expect{slot(barriers(s.item).full, s.item), copied(from, s, rest)});
+  if (!nodes.empty()) by_threads(from, true, nodes, out);
+}
+
+/// What the copies of an item bring.
+ExprRef Lowering::copied(const Stmt& from, const Acquire& s, std::span<const StmtRef> rest) const {
+  if (s.bytes != nullptr) return s.bytes;
+  auto known = s.item.channel->bytes ? s.item.channel->bytes : copied_bytes(s, rest, program_.cluster);
+  PLAIT_ASSERT(known.has_value(), "the bytes of an item of channel " + s.item.channel->name + " are not known");
+  return literal(*known, from.loc);
+}
+
+void Lowering::receive(const Stmt& from, const ChannelRef& item, Body& out) const {
+  by_threads(from, !plan_.use(role_, *item.channel).all_read(), {Wait{slot(barriers(item).full, item), phase(item)}},
+             out);
 }
 
 /// Copies arrive by their bytes; threads arrive for what they wrote themselves.
@@ -196,7 +208,7 @@ void Lowering::publish(const Stmt& from, const ChannelRef& item, Body& out) cons
   std::vector<StmtNode> nodes;
   if (plan_.fences_publish(role_, channel)) nodes.emplace_back(Fence{FenceKind::proxy_async});
   nodes.emplace_back(Arrive{slot(barriers(item).full, item), nullptr});
-  by_threads(from, !plan_.use(role_, channel).thread_writes, nodes, out);
+  by_threads(from, !plan_.use(role_, channel).all_write(), nodes, out);
 }
 
 void Lowering::release(const Stmt& from, const ChannelRef& item, Body& out) const {

@@ -86,9 +86,13 @@ struct FragmentPlace {
   std::int64_t row = 0, column = 0;
 };
 
-/// Data that a statement reads and writes, by numbers of the role.
+struct Touch {
+  int data = 0;  ///< number of a buffer in the role
+  Reg slot;      ///< which copy of a tile; not valid: any
+};
+/// Data that a statement reads and writes.
 struct Touched {
-  std::vector<int> reads, writes;
+  std::vector<Touch> reads, writes;
   bool all = false;  ///< everything that tasks work on
   bool empty() const { return reads.empty() && writes.empty() && !all; }
 };

@@ -69,8 +69,10 @@ class Compiler {
 
   // compile_task.cpp: tasks, and what waits for them
   void find_tasks();
-  Touched touched(const roles::Stmt& stmt);
+  int data_number(const ir::BufferDecl* buffer);
   void touch(const roles::Stmt& stmt);
+  Reg kept(const ir::ExprRef& expr);
+  Touched data_of(const roles::Stmt& stmt, const roles::Issue& node);
   void task(const roles::Stmt& stmt, const roles::Issue& node);
 
   // Statements that become one action.
@@ -143,7 +145,7 @@ class Compiler {
   int domain_ = -1;  ///< of the `each` around
   bool in_prologue_ = false;
   bool has_tasks_ = false, in_task_ = false;
-  std::unordered_map<const void*, int> data_;  ///< numbers of buffers
+  std::unordered_map<const ir::BufferDecl*, int> data_;  ///< numbers of buffers
   std::int32_t expr_begin_ = 0;
   std::int32_t site_ = 0;
   int operations_ = 0, special_ = 0;

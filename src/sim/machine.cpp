@@ -69,8 +69,9 @@ std::int64_t Machine::latency(std::int64_t cycles) {
 
 std::int64_t Machine::use(int sm, Unit unit, std::int64_t from, double cycles) {
   auto length = static_cast<std::int64_t>(cycles + 0.5);
-  if (charge_ != Charge::all) return charge_ == Charge::time ? from + length : from;
   auto number = static_cast<std::size_t>(unit);
+  if (charge_ == Charge::nothing) return from;
+  if (charge_ == Charge::time) return task_->free_at[number] = std::max(task_->free_at[number], from) + length;
   std::int64_t& free_at = sms_[static_cast<std::size_t>(sm)].free_at[number];
   free_at = std::max(free_at, from) + length;
   busy_[number] += length;
@@ -233,7 +234,7 @@ void Machine::step(Warp& w) {
   while (!stop_) {
     const Instr& instr = w.code.instrs[static_cast<std::size_t>(w.pc)];
     w.site = instr.site;
-    std::int64_t ready = instr.touched.empty() ? 0 : data_ready(*w.replica, instr.touched);
+    std::int64_t ready = instr.touched.empty() ? 0 : data_ready(w, instr.touched);
     if (ready > w.time) {
       w.time = ready;
       return push(ready, &w, -1);

@@ -36,8 +36,9 @@ class Machine {
   /// Keeps a unit of a multiprocessor busy for `cycles` from `from` or when it is free; gives the end.
   std::int64_t use(int sm, Unit unit, std::int64_t from, double cycles);
   /// Statements of a task take no time of units, and of the warp's that which the task is measured by.
-  void charge(const Warp& warp) {
+  void charge(Warp& warp) {
     charge_ = !warp.task ? Charge::all : warp.task->measured ? Charge::time : Charge::nothing;
+    task_ = warp.task ? &*warp.task : nullptr;
   }
   void at(std::int64_t time, std::function<void()> event);
   /// Lets a warp that waits go on.
@@ -84,6 +85,7 @@ class Machine {
   std::uint64_t random_state_;
   std::int64_t now_ = 0, end_ = 0, steps_ = 0;
   enum class Charge { all, time, nothing } charge_ = Charge::all;
+  TaskState* task_ = nullptr;  ///< unless all is charged
   std::uint64_t events_ = 0;
   bool stop_ = false;
   Diagnostics diags_;

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "sim/code.h"
+#include "sim/costs.h"
 #include "sim/shadow.h"
 
 /// What a running simulation consists of.
@@ -99,7 +102,7 @@ struct Tasks {
   struct Access {
     std::int64_t read = 0, written = 0;  ///< until when
   };
-  std::map<int, Access> data;
+  std::map<int, std::map<std::int64_t, Access>> data;  ///< by buffer and copy; copy -1: all
   std::int64_t started = 0;
   std::int64_t done = 0;  ///< all of them
 };
@@ -162,8 +165,9 @@ struct Section {
 
 /// The task whose statements a warp runs.
 struct TaskState {
-  std::int64_t issued = 0;  ///< cycle
-  bool measured = false;    ///< it takes as long as its statements
+  std::int64_t issued = 0;                     ///< cycle
+  bool measured = false;                       ///< it takes as long as its statements,
+  std::array<std::int64_t, kUnits> free_at{};  ///< which find the units as they leave them
 };
 
 /// One wait on an mbarrier by some lanes.

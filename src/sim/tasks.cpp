@@ -36,19 +36,28 @@ Unit unit_of(machine::UnitKind kind) {
   return Unit::issue;
 }
 
+/// Which copy of a tile is touched; -1: any.
+std::int64_t slot_of(const Warp& w, const Touch& touch) {
+  return touch.slot.valid() ? std::max<std::int64_t>(value_of(w, touch.slot, 0).i, 0) : -1;
+}
+
 }  // namespace
 
-std::int64_t data_ready(const Replica& replica, const Touched& touched) {
+std::int64_t data_ready(const Warp& w, const Touched& touched) {
+  const Tasks& tasks = w.replica->tasks;
   std::int64_t ready = 0;
-  auto look = [&](int data, bool writes) {
-    auto it = replica.tasks.data.find(data);
-    if (it == replica.tasks.data.end()) return;
-    ready = std::max({ready, it->second.written, writes ? it->second.read : 0});
+  auto look = [&](const Touch& touch, bool writes) {
+    auto it = tasks.data.find(touch.data);
+    if (it == tasks.data.end()) return;
+    std::int64_t slot = slot_of(w, touch);
+    for (const auto& [other, until] : it->second) {
+      if (slot < 0 || other < 0 || slot == other) ready = std::max({ready, until.written, writes ? until.read : 0});
+    }
   };
-  for (int data : touched.reads) look(data, false);
-  for (int data : touched.writes) look(data, true);
+  for (const Touch& touch : touched.reads) look(touch, false);
+  for (const Touch& touch : touched.writes) look(touch, true);
   // Behind the arrivals that wait for the tasks.
-  return touched.all && replica.tasks.started > 0 ? std::max(ready, replica.tasks.done + 1) : ready;
+  return touched.all && tasks.started > 0 ? std::max(ready, tasks.done + 1) : ready;
 }
 
 void arrive_behind_tasks(Machine& m, Warp& w, Block& block, int number, int thread, std::int64_t bytes,
@@ -65,7 +74,7 @@ void arrive_behind_tasks(Machine& m, Warp& w, Block& block, int number, int thre
 }
 
 Step run(Machine&, Warp& w, const act::TaskBegin& a) {
-  w.task = TaskState{w.time, a.measured};
+  w.task = TaskState{w.time, a.measured, {}};
   return Step::next;
 }
 
@@ -82,12 +91,18 @@ Step run(Machine& m, Warp& w, const act::TaskEnd& a) {
     return std::max<std::int64_t>(reg.valid() ? value_of(w, reg, 0).i : otherwise, 1);
   };
   std::int64_t latency = cycles(a.latency, length), interval = cycles(a.ii, latency);
-  std::int64_t from = std::max(issued, data_ready(*w.replica, a.touched));
+  std::int64_t from = std::max(issued, data_ready(w, a.touched));
   std::int64_t start = m.use(w.block.sm, unit_of(a.unit), from, static_cast<double>(interval)) - interval;
   std::int64_t done = start + m.latency(latency);
   tasks.done = std::max(tasks.done, done);
-  for (int data : a.touched.reads) tasks.data[data].read = std::max(tasks.data[data].read, done);
-  for (int data : a.touched.writes) tasks.data[data].written = std::max(tasks.data[data].written, done);
+  for (const Touch& touch : a.touched.reads) {
+    std::int64_t& until = tasks.data[touch.data][slot_of(w, touch)].read;
+    until = std::max(until, done);
+  }
+  for (const Touch& touch : a.touched.writes) {
+    std::int64_t& until = tasks.data[touch.data][slot_of(w, touch)].written;
+    until = std::max(until, done);
+  }
   return Step::next;
 }
 

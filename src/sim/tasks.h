@@ -6,8 +6,8 @@
 /// and of whoever needs their data.
 namespace plait::sim {
 
-/// When the tasks under way allow a replica to touch the data.
-std::int64_t data_ready(const Replica& replica, const Touched& touched);
+/// When the tasks of its replica allow a warp to touch the data.
+std::int64_t data_ready(const Warp& w, const Touched& touched);
 
 /// An arrival on an mbarrier, now or when the tasks that the replica has issued are done; `delay`: until it is seen.
 void arrive_behind_tasks(Machine& m, Warp& w, Block& block, int number, int thread, std::int64_t bytes,

@@ -150,9 +150,11 @@ TEST(RolesChannel, ThreadsAtTheEnds) {
   EXPECT_THAT(text, HasSubstr("      fence mbar_init\n    sync_threads\n"));
   // A ring of one slot; a literal number.
   EXPECT_THAT(text, HasSubstr("      wait weight_empty[0] parity 1\n      expect weight_full[0] bytes 8192\n"));
-  // All threads wait, one expects the bytes of both boxes.
-  EXPECT_THAT(text, HasSubstr("      wait raw_empty[k % 2] parity k / 2 + 1\n      elect:\n"
+  // One thread acts where copies alone write.
+  EXPECT_THAT(text, HasSubstr("      elect:\n        wait raw_empty[k % 2] parity k / 2 + 1\n"
                               "        expect raw_full[k % 2] bytes 16384\n      elect:\n"));
+  EXPECT_THAT(text, HasSubstr("      wait raw_full[k % 2] parity k / 2\n      load x"));
+  EXPECT_THAT(text, HasSubstr("      wait operand_empty[k % 3] parity k / 3 + 1\n      store A_s"));
   EXPECT_THAT(text, HasSubstr("      load x <- X_s[k % 2, 0, 0]\n      fence proxy_async\n"
                               "      arrive raw_empty[k % 2]\n"));
   EXPECT_THAT(text, HasSubstr("      store A_s[k % 3, 0, 0] <- h\n      fence proxy_async\n"
