@@ -62,7 +62,7 @@ std::string shortest_scientific(DType type, double value) {
 std::string magnitude_text(DType type, double value) {
   std::string text = shortest_scientific(type, value);
   std::size_t e = text.find('e');
-  int exponent = std::atoi(text.c_str() + e + 1);
+  auto exponent = static_cast<int>(std::strtol(text.c_str() + e + 1, nullptr, 10));
   std::string digits = text.substr(0, e);
   constexpr int least_fixed = -4, most_fixed = 9;
   if (exponent < least_fixed || exponent > most_fixed) return fmt::format("{}e{}", digits, exponent);

@@ -50,6 +50,7 @@ Ref::Ref(const Buffer& buffer, std::vector<Index> index, std::source_location at
     : state_(buffer.state_), buffer_(buffer.buffer_), index_(std::move(index)), at_(at) {}
 
 void Ref::operator=(const Value& value) const { state_->store(*this, std::nullopt, value); }
+// Assigns the element, not the Ref. NOLINTNEXTLINE(bugprone-unhandled-self-assignment)
 void Ref::operator=(const Ref& value) const { state_->store(*this, std::nullopt, value); }
 void Ref::operator+=(const Value& value) const { state_->store(*this, ir::BinaryOp::add, value); }
 void Ref::operator-=(const Value& value) const { state_->store(*this, ir::BinaryOp::sub, value); }

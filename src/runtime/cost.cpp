@@ -33,7 +33,7 @@ Cost sum_over(double n, const F& f) {
   if (same_work(first, middle) && same_work(first, last)) return scaled(first, n);
   Cost total;
   if (n <= kOneByOne) {
-    for (double i = 0; i < n; ++i) total += f(i);
+    for (int i = 0; i < n; ++i) total += f(i);
     return total;
   }
   total += scaled(first, n / 6);

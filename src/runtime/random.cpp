@@ -39,7 +39,7 @@ double log_of(double x) {
 /// Cosine and sine of 2·pi·x for x in [0, 1), from the series on an eighth of the circle.
 void circle_point(double x, double& cosine, double& sine) {
   constexpr double kTwoPi = 6.28318530717958647692;
-  auto quarter = static_cast<int>(x * 4 + 0.5);
+  auto quarter = static_cast<int>(std::floor(x * 4 + 0.5));
   double angle = (x - quarter * 0.25) * kTwoPi, square = angle * angle;
   double c = 0, s = 0;
   for (int k = 9; k >= 1; --k) {

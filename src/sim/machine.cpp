@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "roles/lower_channels.h"
 #include "runtime/extent.h"
@@ -68,7 +69,7 @@ std::int64_t Machine::latency(std::int64_t cycles) {
 }
 
 std::int64_t Machine::use(int sm, Unit unit, std::int64_t from, double cycles) {
-  auto length = static_cast<std::int64_t>(cycles + 0.5);
+  auto length = std::llround(cycles);
   auto number = static_cast<std::size_t>(unit);
   if (charge_ == Charge::nothing) return from;
   if (charge_ == Charge::time) return task_->free_at[number] = std::max(task_->free_at[number], from) + length;

@@ -44,7 +44,8 @@ Outcome check(const ProgramOptions& options) {
 }  // namespace
 
 void add_check(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "check", "Check a tile or role program: syntax, types, every rule of the language");
+  CLI::App* sub =
+      add_command(app, command, "check", "Check a tile or role program: syntax, types, every rule of the language");
   auto options = std::make_shared<ProgramOptions>();
   add_program_options(*sub, command, *options);
   sub->callback([options, &command] { command.action = [options] { return check(*options); }; });

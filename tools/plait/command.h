@@ -56,7 +56,7 @@ CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& into, c
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& texts, const std::string& flag);
 
 /// Delivers the outcome and ends the process at once, whatever its other threads do: for a run that nothing else stops.
-[[noreturn]] void end_now(const Command& command, Outcome outcome);
+[[noreturn]] void end_now(const Command& command, const Outcome& outcome);
 
 /// An outcome that only tells what went wrong.
 Outcome failed(Diagnostics diagnostics);

@@ -60,7 +60,7 @@ int fail(const Command& command, int code, const std::string& message) {
   return command.json ? write_output(failure_object(message), code) : code;
 }
 
-int deliver(const Command& command, Outcome outcome) {
+int deliver(const Command& command, const Outcome& outcome) {
   write_error(outcome.diagnostics.render() + outcome.remarks);
   bool ok = outcome.ok && !outcome.diagnostics.has_errors();
   int code = ok ? kOk : kBadInput;
@@ -150,9 +150,9 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-void end_now(const Command& command, Outcome outcome) {
+void end_now(const Command& command, const Outcome& outcome) {
   runtime::StagedFile::abandon_all();
-  ::_exit(deliver(command, std::move(outcome)));
+  ::_exit(deliver(command, outcome));
 }
 
 }  // namespace plait::cli

@@ -55,7 +55,8 @@ std::map<std::string, ir::DType> parse_dtypes(const std::vector<std::string>& te
   return types;
 }
 
-/// Each output has a file of its own, however it is spelled, and none replaces the program or the input of another tensor.
+/// Each output has a file of its own, however it is spelled, and none replaces the program or the input of another
+/// tensor.
 void check_output_files(const RunRequest& request) {
   auto identity = [](const std::string& path) {
     std::error_code error;

@@ -50,7 +50,7 @@ orc::LLJIT& jit() {
 
 }  // namespace
 
-Loaded load_object(std::string object, const std::string& symbol) {
+Loaded load_object(const std::string& object, const std::string& symbol) {
   static std::atomic<std::uint64_t> counter = 0;
   orc::LLJIT& machine = jit();
   const std::string name = "kernel" + std::to_string(counter++);

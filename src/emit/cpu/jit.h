@@ -11,6 +11,6 @@ struct Loaded {
   std::shared_ptr<void> owner;
 };
 /// Links an object file into the process and finds `symbol` in it. Thread-safe.
-Loaded load_object(std::string object, const std::string& symbol);
+Loaded load_object(const std::string& object, const std::string& symbol);
 
 }  // namespace plait::cpu

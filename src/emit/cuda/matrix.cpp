@@ -231,7 +231,7 @@ void emit(Emitter& e, const roles::Mma& s) {
   std::int64_t m = rows(s.acc) / 16, n = columns(s.acc) / 8, k = columns(s.a) / 16;
   std::string acc = Emitter::name(s.acc->buffer->name), a = Emitter::name(s.a->buffer->name),
               b = Emitter::name(s.b->buffer->name);
-  for (std::string loop :
+  for (const std::string& loop :
        {fmt::format("for (int k_ = 0; k_ < {}; ++k_)", k), fmt::format("for (int m_ = 0; m_ < {}; ++m_)", m),
         fmt::format("for (int n_ = 0; n_ < {}; ++n_)", n)}) {
     e.line("#pragma unroll");

@@ -64,18 +64,17 @@ TEST(Mutate, EverySynchronisationHasItsMutants) {
   std::vector<Mutant> list = mutants(parsed(kRing));
   std::vector<std::string> what;
   for (const Mutant& mutant : list) what.push_back(mutant.what);
-  EXPECT_THAT(
-      what,
-      testing::ElementsAre(
-          "mbar_init full: removed", "mbar_init empty: removed", "fence mbar_init: removed", "sync_threads: removed",
-          "wait empty[i % 2] parity i / 2 + 1: removed",
-          "wait empty[i % 2] parity i / 2 + 1: wait empty[i % 2] parity i / 2 + 1 + 1",
-          "expect full[i % 2] bytes 256: removed", "expect full[i % 2] bytes 256: expect full[i % 2] bytes 272",
-          "expect full[i % 2] bytes 256: expect full[i % 2] bytes 240",
-          "expect full[i % 2] bytes 256: arrive full[i % 2]", "wait full[i % 2] parity i / 2: removed",
-          "wait full[i % 2] parity i / 2: wait full[i % 2] parity i / 2 + 1", "fence proxy_async: removed",
-          "sync_warp: removed", "arrive empty[i % 2]: removed", "mbar full[2] count 1: count 2",
-          "mbar empty[2] count 2: count 3", "mbar empty[2] count 2: count 1"));
+  EXPECT_THAT(what,
+              testing::ElementsAre(
+                  "mbar_init full: removed", "mbar_init empty: removed", "fence mbar_init: removed",
+                  "sync_threads: removed", "wait empty[i % 2] parity i / 2 + 1: removed",
+                  "wait empty[i % 2] parity i / 2 + 1: wait empty[i % 2] parity i / 2 + 1 + 1",
+                  "expect full[i % 2] bytes 256: removed", "expect full[i % 2] bytes 256: expect full[i % 2] bytes 272",
+                  "expect full[i % 2] bytes 256: expect full[i % 2] bytes 240",
+                  "expect full[i % 2] bytes 256: arrive full[i % 2]", "wait full[i % 2] parity i / 2: removed",
+                  "wait full[i % 2] parity i / 2: wait full[i % 2] parity i / 2 + 1", "fence proxy_async: removed",
+                  "sync_warp: removed", "arrive empty[i % 2]: removed", "mbar full[2] count 1: count 2",
+                  "mbar empty[2] count 2: count 3", "mbar empty[2] count 2: count 1"));
   EXPECT_EQ(list[4].loc.line, 15);
 }
 
