@@ -60,11 +60,12 @@ std::optional<Span> span_of(Machine& m, const Warp& w, int lane, const SmemPlace
   return Span{{nullptr, tile.smem, begin, count}, {nullptr, tensor.tensor, from, count}};
 }
 
-std::int64_t transfer(Machine& m, const Warp& w, std::int64_t bytes, std::int64_t latency) {
-  auto count = static_cast<double>(bytes);
+std::int64_t transfer(Machine& m, const Warp& w, const Bytes& global, bool write) {
+  auto count = static_cast<double>(global.count);
+  std::uint64_t key = traffic_key(global.buffer, static_cast<std::uint64_t>(global.begin));
   std::int64_t issued = m.use(w.block.sm, Unit::tma, w.time, count / m.costs().tma_bytes);
-  std::int64_t moved = m.use(w.block.sm, Unit::l2, w.time, count / m.costs().l2_bytes);
-  return std::max(issued, moved) + m.latency(latency);
+  std::int64_t moved = m.move(w.block.sm, key, count, w.time, write);
+  return std::max(issued, moved) + m.latency(write ? m.costs().tma_store : m.costs().tma_load);
 }
 
 std::uint8_t* global_bytes(Machine& m, const Bytes& bytes) {
@@ -80,8 +81,10 @@ void land(Machine& m, const Issue& issue, Span span, Block& block, int mbar_numb
   span.shared.block = &block;
   async_access(m, by, span.global, Kind::read);
   async_access(m, by, span.shared, Kind::write);
-  std::memcpy(block.smem.data() + span.shared.begin, global_bytes(m, span.global),
-              static_cast<std::size_t>(span.shared.count));
+  if (m.checks()) {
+    std::memcpy(block.smem.data() + span.shared.begin, global_bytes(m, span.global),
+                static_cast<std::size_t>(span.shared.count));
+  }
   m.use(block.sm, Unit::smem, m.now(), static_cast<double>(span.shared.count) / m.costs().smem_bytes);
   complete_bytes(m, block, mbar_number, {block, issue.thread, issue.site, issue.view}, span.shared.count, m.now());
 }
@@ -96,7 +99,7 @@ void load(Machine& m, Warp& w, int lane, const act::BulkLoad& a) {
   ++w.block.loads_in_flight;
   ++w.block.mbars[static_cast<std::size_t>(mbar)].in_flight;
   w.block.mbars[static_cast<std::size_t>(mbar)].load_site = w.site;
-  m.at(transfer(m, w, span->shared.count, m.costs().tma_load),
+  m.at(transfer(m, w, span->global, false),
        [&m, &w, issue, span = *span, mbar] { land(m, *issue, span, w.block, mbar); });
 }
 
@@ -112,9 +115,9 @@ void store(Machine& m, Warp& w, int lane, const act::BulkStore& a) {
   ++groups.groups.back().writes;
   Clock group = groups.committed() + 1;
   auto data = std::make_shared<std::vector<std::uint8_t>>();
-  std::int64_t done = transfer(m, w, span->shared.count, m.costs().tma_store);
+  std::int64_t done = transfer(m, w, span->global, true);
   m.at(w.time + (done - w.time) / 2, [&m, &w, lane, issue, data, span = *span, group, component = groups.read] {
-    if (!w.block.exited) {
+    if (!w.block.exited && m.checks()) {
       async_access(m, {*issue, component, group}, span.shared, Kind::read);
       auto from = w.block.smem.begin() + span.shared.begin;
       data->assign(from, from + span.shared.count);

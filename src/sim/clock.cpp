@@ -44,6 +44,7 @@ void WarpClock::add_own(View& to, int lane) const {
 }
 
 View WarpClock::look(int lane) const {
+  if (!kept_) return {};
   View out = view(lane);
   add_own(out, lane);
   out.time.raise(warp_, now_);
@@ -51,6 +52,7 @@ View WarpClock::look(int lane) const {
 }
 
 View WarpClock::release(LaneMask lanes) {
+  if (!kept_) return {};
   View out = base_;
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1U) == 0) continue;
@@ -63,6 +65,7 @@ View WarpClock::release(LaneMask lanes) {
 }
 
 void WarpClock::acquire(LaneMask lanes, const View& view) {
+  if (!kept_) return;
   if (lanes == kAllLanes) base_.join(view);
   for (int lane = 0; lane < kLanes; ++lane) {
     if ((lanes >> lane & 1U) == 0) continue;
@@ -74,6 +77,7 @@ void WarpClock::acquire(LaneMask lanes, const View& view) {
 }
 
 void WarpClock::learn(int lane, Component component, Clock clock) {
+  if (!kept_) return;
   std::unique_ptr<View>& own = own_[index(lane)];
   if (!own) own = std::make_unique<View>(base_);
   own->memory.raise(component, clock);
@@ -89,6 +93,7 @@ void WarpClock::fence_proxy(LaneMask lanes) {
 }
 
 void WarpClock::sync() {
+  if (!kept_) return;
   for (int lane = 0; lane < kLanes; ++lane) {
     std::unique_ptr<View>& own = own_[index(lane)];
     if (own) base_.join(*own);

@@ -44,8 +44,10 @@ struct View {
 /// The clocks of a warp's lanes. They run in lockstep but learn from each other only where the warp synchronises.
 class WarpClock {
  public:
-  /// `first_thread`: lane 0 in `memory`; `warp`: this warp in `time`.
-  WarpClock(Component first_thread, Component warp) : first_thread_(first_thread), warp_(warp) {}
+  /// `first_thread`: lane 0 in `memory`; `warp`: this warp in `time`. One that is not kept knows nothing and hands over
+  /// nothing.
+  WarpClock(bool kept, Component first_thread, Component warp)
+      : kept_(kept), first_thread_(first_thread), warp_(warp) {}
 
   Component thread(int lane) const { return first_thread_ + static_cast<Component>(lane); }
   Component warp() const { return warp_; }
@@ -84,6 +86,7 @@ class WarpClock {
   const View& view(int lane) const { return own_[index(lane)] ? *own_[index(lane)] : base_; }
   void add_own(View& to, int lane) const;
 
+  bool kept_;
   Component first_thread_, warp_;
   Clock now_ = 1;
   View base_;                                      ///< known to every lane

@@ -16,18 +16,24 @@ struct Costs {
   double mma_fma = 1024;     ///< the same through mma
   double smem_bytes = 128;
   double tma_bytes = 64;
-  double l2_bytes = 40;
+  double l2_bytes = 64;          ///< of one multiprocessor
+  double l2_total_bytes = 5120;  ///< of all
+  double memory_bytes = 2424;    ///< main memory, of all
+  double l2_capacity = 50 << 20;
   double cuda_lanes = 128;  ///< f32 operations
   double sfu_lanes = 16;
 
   // Latency.
-  std::int64_t instruction = 4;  ///< of a warp, before its next one
-  std::int64_t tma_load = 700, tma_store = 500;
-  std::int64_t global_load = 600, global_store = 20, atomic = 700;
+  std::int64_t instruction = 4;                  ///< of a warp, before its next one
+  std::int64_t tma_load = 330, tma_store = 500;  ///< of what L2 holds, besides the transfer
+  std::int64_t memory_latency = 600;             ///< of main memory, besides that
+  std::int64_t global_load = 222, global_store = 20, atomic = 700;
   std::int64_t smem_access = 30;
   std::int64_t wgmma = 32, wgmma_issue = 8;
   std::int64_t mma = 33;
-  std::int64_t mbar_wait = 20, arrive = 12, remote_arrive = 400;
+  std::int64_t mbar_test = 20;  ///< of a wait that finds its phase complete
+  std::int64_t mbar_wait = 20;  ///< from the completion until a waiter goes on
+  std::int64_t arrive = 12, remote_arrive = 400;
   std::int64_t named_barrier = 20, cluster_barrier = 200;
   std::int64_t fence_proxy = 30;
   std::int64_t tma_issue = 30;

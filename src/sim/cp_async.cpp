@@ -23,6 +23,12 @@ std::vector<Piece> pieces(Machine& m, Warp& w, int lane, const act::CpAsync& a) 
   const ir::TensorView& view = m.tensor(a.src.tensor);
   auto at = smem_position(m, w, lane, a.dst, {a.rows, a.columns});
   if (!at) return list;
+  if (view.strides.back() != 1) {
+    m.fail(Rule::sim_align, w.site,
+           fmt::format("cp_async moves neighbours, and the last stride of {} is {}",
+                       m.code().tensors[static_cast<std::size_t>(a.src.tensor)].decl->name, view.strides.back()));
+    return list;
+  }
   std::vector<std::int64_t> index = indices(w, lane, a.src.index);
   std::int64_t per_piece = kPiece * 8 / smem.tile.bits, per_row = a.columns / per_piece;
   std::int64_t threads = std::int64_t{w.code.warps} * kLanes;
@@ -70,6 +76,18 @@ void move(Machine& m, Block& block, int tensor, const std::vector<Piece>& list) 
   }
 }
 
+/// When the warp's part of a copy is done.
+std::int64_t transfer(Machine& m, Warp& w, const act::CpAsync& a) {
+  std::int64_t bits = m.code().smem[static_cast<std::size_t>(a.dst.smem)].tile.bits;
+  std::int64_t bytes = a.rows * a.columns * bits / 8 / w.code.warps;
+  w.time += m.latency(bytes / (kPiece * kLanes) * m.costs().instruction);
+  auto place = static_cast<std::uint64_t>(w.index);
+  for (std::int64_t index : indices(w, 0, a.src.index)) place = mix_place(place, index);
+  m.use(w.block.sm, Unit::smem, w.time, static_cast<double>(bytes) / m.costs().smem_bytes);
+  return m.move(w.block.sm, traffic_key(a.src.tensor, place), static_cast<double>(bytes), w.time, false) +
+         m.latency(m.costs().global_load);
+}
+
 }  // namespace
 
 Step run(Machine& m, Warp& w, const act::CpAsync& a) {
@@ -78,7 +96,7 @@ Step run(Machine& m, Warp& w, const act::CpAsync& a) {
   w.copies.last_site = w.site;
   Clock group = w.copies.committed() + 1;
   auto all = std::make_shared<std::vector<Piece>>();
-  for (int lane = 0; lane < kLanes; ++lane) {
+  for (int lane = 0; lane < kLanes && m.checks(); ++lane) {
     Component component = w.copies.components[static_cast<std::size_t>(lane)];
     for (const Piece& piece : pieces(m, w, lane, a)) {
       if (piece.from >= 0)
@@ -88,11 +106,7 @@ Step run(Machine& m, Warp& w, const act::CpAsync& a) {
     }
   }
   w.clock.tick();
-  auto bytes = static_cast<double>(all->size()) * kPiece;
-  w.time += m.latency(static_cast<std::int64_t>(all->size()) / kLanes * m.costs().instruction);
-  std::int64_t done =
-      m.use(w.block.sm, Unit::l2, w.time, bytes / m.costs().l2_bytes) + m.latency(m.costs().global_load);
-  m.use(w.block.sm, Unit::smem, w.time, bytes / m.costs().smem_bytes);
+  std::int64_t done = transfer(m, w, a);
   ++w.copies.under_way.back();
   m.at(done, [&m, &w, all, group, tensor = a.src.tensor] {
     move(m, w.block, tensor, *all);

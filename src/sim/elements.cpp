@@ -66,6 +66,9 @@ void run_load_fragment(Evaluation& e, const ExprInstr& in) {
 
 Step run(Machine& m, Warp& w, const act::Each& a) {
   const FragmentCode& domain = fragment_code_of(w, a.domain);
+  auto elements = static_cast<double>(domain.offset.size());
+  compute(m, w, elements * a.operations, elements * a.special);
+  if (!m.checks()) return Step::next;
   for (const act::EachStore& store : a.stores) {
     use_registers(m, w, w.code.fragment_uses[static_cast<std::size_t>(store.use)].fragment);
     for (std::int32_t i = store.code.begin; i < store.code.end; ++i) {
@@ -87,12 +90,12 @@ Step run(Machine& m, Warp& w, const act::Each& a) {
       store_element(w, store, w.code.fragment_uses[static_cast<std::size_t>(store.use)], element);
     }
   }
-  auto elements = static_cast<double>(domain.offset.size());
-  compute(m, w, elements * a.operations, elements * a.special);
   return Step::next;
 }
 
 Step run(Machine& m, Warp& w, const act::RowReduce& a) {
+  compute(m, w, static_cast<double>(fragment_code_of(w, a.src).offset.size()), 0);
+  if (!m.checks()) return Step::next;
   use_registers(m, w, a.dst);
   use_registers(m, w, a.src);
   const FragmentCode &to = fragment_code_of(w, a.dst), &from = fragment_code_of(w, a.src);
@@ -113,14 +116,17 @@ Step run(Machine& m, Warp& w, const act::RowReduce& a) {
       put(to, sums, slot, sum);
     }
   }
-  compute(m, w, static_cast<double>(from.offset.size()), 0);
   return Step::next;
 }
 
 Step run(Machine& m, Warp& w, const act::LaneReduce& a) {
   if (!whole_warp(m, w)) return Step::next;
-  use_registers(m, w, a.fragment);
   const FragmentCode& f = fragment_code_of(w, a.fragment);
+  double rounds = __builtin_ctz(static_cast<unsigned>(a.lanes));
+  compute(m, w, 2 * rounds * static_cast<double>(f.offset.size()), 0);
+  w.time += m.latency(m.costs().shuffle * static_cast<std::int64_t>(rounds));
+  if (!m.checks()) return Step::next;
+  use_registers(m, w, a.fragment);
   FragmentStore& store = fragment_store(w, a.fragment);
   ir::BinaryOp op = operator_of(a.op);
   for (std::size_t e = 0; e < f.offset.size(); ++e) {
@@ -139,9 +145,6 @@ Step run(Machine& m, Warp& w, const act::LaneReduce& a) {
     }
     for (std::size_t i = 0; i < kLanes; ++i) put(f, store, slot[i], value[i]);
   }
-  double rounds = __builtin_ctz(static_cast<unsigned>(a.lanes));
-  compute(m, w, 2 * rounds * static_cast<double>(f.offset.size()), 0);
-  w.time += m.latency(m.costs().shuffle * static_cast<std::int64_t>(rounds));
   return Step::next;
 }
 

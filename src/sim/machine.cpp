@@ -33,11 +33,13 @@ Machine::Machine(const Code& code, const Launch& launch, int cluster_size, const
       random_state_(mixed(options.interleaving)),
       tensors_(launch.tensors),
       sms_(static_cast<std::size_t>(std::max(launch.sms, cluster_size))),
+      traffic_(options.costs),
       executed_(code.sites.size(), false) {
   for (std::size_t i = 0; i < code.tensors.size(); ++i) {
     const TensorCode& tensor = code.tensors[i];
     std::int64_t bytes = runtime::span_bytes(tensor.view).value_or(0);
-    shadows_.push_back(tensor.is_in ? nullptr : std::make_unique<Shadow>(bytes, tensor.granule, !tensor.is_out));
+    shadows_.push_back(
+        tensor.is_in || !options.checks ? nullptr : std::make_unique<Shadow>(bytes, tensor.granule, !tensor.is_out));
   }
 }
 
@@ -77,6 +79,11 @@ std::int64_t Machine::use(int sm, Unit unit, std::int64_t from, double cycles) {
   free_at = std::max(free_at, from) + length;
   busy_[number] += length;
   return free_at;
+}
+
+std::int64_t Machine::move(int sm, std::uint64_t key, double bytes, std::int64_t from, bool write) {
+  std::int64_t port = use(sm, Unit::l2, from, bytes / costs().l2_bytes);
+  return charge_ == Charge::all ? std::max(port, traffic_.move(key, bytes, from, write)) : port;
 }
 
 void Machine::push(std::int64_t time, Warp* warp, std::int32_t action) {
@@ -138,7 +145,7 @@ void Machine::start_block(Cluster& cluster, int rank, int sm) {
                block->number / launch_.grid[0] / launch_.grid[1]};
   block->sm = sm;
   block->smem.assign(static_cast<std::size_t>(code_.arena), 0xff);  // NaN in every float type
-  block->shadow.emplace(code_.arena, code_.smem_granule, false);
+  block->shadow.emplace(checks() ? code_.arena : 0, code_.smem_granule, false);
   block->mbars.resize(static_cast<std::size_t>(code_.mbar_total));
   for (Mbarrier& mbar : block->mbars) mbar.time = cluster.time_components++;
   for (std::size_t i = 0; i < block->mbars.size(); ++i)
@@ -163,7 +170,7 @@ void Machine::start_warp(Block& block, int role, int replica, int index) {
   int first = code.first_thread + (replica * code.warps + index) * kLanes;
   int number = first / kLanes;
   int threads = code_.threads;
-  WarpClock clock(static_cast<Component>(block.rank * threads + first),
+  WarpClock clock(checks(), static_cast<Component>(block.rank * threads + first),
                   static_cast<Component>(block.rank * (threads / kLanes) + number));
   auto warp = std::make_unique<Warp>(block, code, std::move(clock));
   std::size_t slot = static_cast<std::size_t>(replica);
@@ -215,7 +222,7 @@ void Machine::finish(Warp& warp) {
   end_ = std::max(end_, warp.time);
   cluster_exit(*this, warp);
   if (--block.running > 0) return;
-  check_exit(*this, block);
+  if (checks()) check_exit(*this, block);
   block.exited = true;
   --sms_[static_cast<std::size_t>(block.sm)].blocks;
   bool all =
@@ -295,7 +302,7 @@ Outcome Machine::run() {
   start_clusters();
   run_events();
   if (!stop_) report_deadlock(*this, clusters_);
-  if (!diags_.has_errors()) check_outputs();
+  if (!diags_.has_errors() && checks()) check_outputs();
   return outcome();
 }
 
@@ -308,6 +315,7 @@ Outcome Machine::outcome() {
   for (std::size_t i = 0; i < kUnits; ++i) {
     if (i < kOwnUnits || busy_[i] > 0) result.units.push_back({kNames[i], busy_[i]});
   }
+  result.units.push_back({"memory", traffic_.memory_busy()});
   result.blocks = launch_.blocks();
   result.sms = static_cast<int>(std::min<std::int64_t>(static_cast<std::int64_t>(sms_.size()), launch_.blocks()));
   result.threads = code_.threads;
@@ -319,9 +327,33 @@ Outcome Machine::outcome() {
   return result;
 }
 
+namespace {
+
+/// What TMA asks of a tensor's strides.
+Diagnostics check_maps(const Code& code) {
+  Diagnostics diags;
+  for (const MapCode& map : code.maps) {
+    const ir::TensorView& view = code.tensors[static_cast<std::size_t>(map.tensor)].view;
+    bool fits = view.strides.back() == 1;
+    for (std::size_t d = 0; d + 1 < view.strides.size(); ++d)
+      fits = fits && view.strides[d] * ir::dtype_bits(view.type) % 128 == 0;
+    if (fits) continue;
+    diags.error(Rule::sim_align, map.decl->loc,
+                fmt::format("{} is over a tensor with strides [{}]; TMA takes rows of neighbouring elements that begin "
+                            "at multiples of 16 bytes",
+                            map.decl->name, fmt::join(view.strides, ", ")));
+  }
+  return diags;
+}
+
+}  // namespace
+
 Outcome simulate(const roles::Program& source, const Launch& launch, const Options& options) {
   const roles::Program program = roles::lower_channels(source);
   Code code = make_code(program, launch);
+  Outcome refused;
+  refused.diagnostics = check_maps(code);
+  if (refused.diagnostics.has_errors()) return refused;
   return Machine(code, launch, program.cluster, options).run();
 }
 

@@ -6,6 +6,7 @@
 
 #include "sim/simulate.h"
 #include "sim/state.h"
+#include "sim/traffic.h"
 
 namespace plait::sim {
 
@@ -17,6 +18,8 @@ class Machine {
   Outcome run();
 
   const Code& code() const { return code_; }
+  /// False where only time is asked for: no values, no checks.
+  bool checks() const { return options_.checks; }
   const Costs& costs() const { return options_.costs; }
   std::int64_t now() const { return now_; }
   std::uint64_t random();
@@ -35,6 +38,8 @@ class Machine {
   std::int64_t latency(std::int64_t cycles);
   /// Keeps a unit of a multiprocessor busy for `cycles` from `from` or when it is free; gives the end.
   std::int64_t use(int sm, Unit unit, std::int64_t from, double cycles);
+  /// Moves bytes between a multiprocessor and a piece of a tensor (traffic_key); gives the end.
+  std::int64_t move(int sm, std::uint64_t key, double bytes, std::int64_t from, bool write);
   /// Statements of a task take no time of units, and of the warp's that which the task is measured by.
   void charge(Warp& warp) {
     charge_ = !warp.task ? Charge::all : warp.task->measured ? Charge::time : Charge::nothing;
@@ -99,6 +104,7 @@ class Machine {
   std::int64_t next_block_ = 0;
   std::vector<Sm> sms_;
   std::array<std::int64_t, kUnits> busy_{};
+  Traffic traffic_;
   std::vector<bool> executed_;
 };
 

@@ -89,9 +89,9 @@ bool aligned(Machine& m, const Warp& w, const Row& row) {
 Step run(Machine& m, Warp& w, const act::Mma& a) {
   if (!whole_warp(m, w)) return Step::next;
   for (int fragment : {a.acc, a.a, a.b}) {
-    if (!all_written(m, w, fragment)) return Step::next;
+    if (m.checks() && !all_written(m, w, fragment)) return Step::next;
   }
-  multiply_warp(w, a);
+  if (m.checks()) multiply_warp(w, a);
   const FragmentCode& c = fragment_code_of(w, a.acc);
   double products = static_cast<double>(c.rows * c.columns * fragment_code_of(w, a.a).columns);
   w.time = m.use(w.block.sm, Unit::tensor, w.time, products / m.costs().mma_fma);
@@ -105,8 +105,9 @@ Step run(Machine& m, Warp& w, const act::LdMatrix& a) {
   const FragmentCode& f = fragment_code_of(w, a.dst.fragment);
   const SmemCode& smem = m.code().smem[static_cast<std::size_t>(a.src.smem)];
   std::int64_t rows = f.rows - a.dst.row, columns = f.columns - a.dst.column;
+  charge(m, w, a.accesses[static_cast<std::size_t>(w.index) % a.accesses.size()].size());
   auto at = smem_position(m, w, 0, a.src, a.trans ? layout::Coord{columns, rows} : layout::Coord{rows, columns});
-  if (!at) return Step::next;
+  if (!at || !m.checks()) return Step::next;
   use_registers(m, w, a.dst.fragment, a.dst.row, rows);
   FragmentStore& store = fragment_store(w, a.dst.fragment);
   std::int64_t matrix = f.section != 0 ? 0 : matrix_begin(w, f), per_row = kRowBytes * 8 / smem.tile.bits;
@@ -124,7 +125,6 @@ Step run(Machine& m, Warp& w, const act::LdMatrix& a) {
       if (!known) store.content[static_cast<std::size_t>(slot)] = Content::unknown;
     }
   });
-  charge(m, w, a.accesses[static_cast<std::size_t>(w.index) % a.accesses.size()].size());
   return Step::next;
 }
 
@@ -132,8 +132,9 @@ Step run(Machine& m, Warp& w, const act::StMatrix& a) {
   if (!whole_warp(m, w)) return Step::next;
   const FragmentCode& f = fragment_code_of(w, a.src.fragment);
   const SmemCode& smem = m.code().smem[static_cast<std::size_t>(a.dst.smem)];
+  charge(m, w, a.accesses[static_cast<std::size_t>(w.index) % a.accesses.size()].size());
   auto at = smem_position(m, w, 0, a.dst, {64, a.columns});
-  if (!at) return Step::next;
+  if (!at || !m.checks()) return Step::next;
   use_registers(m, w, a.src.fragment, a.src.row, 64);
   FragmentStore& store = fragment_store(w, a.src.fragment);
   ir::DType from = f.decl->buffer->type, to = smem.decl->buffer->type;
@@ -149,7 +150,6 @@ Step run(Machine& m, Warp& w, const act::StMatrix& a) {
       store_value(to, w.block.smem.data() + row.begin, i, value);
     }
   });
-  charge(m, w, a.accesses[static_cast<std::size_t>(w.index) % a.accesses.size()].size());
   return Step::next;
 }
 

@@ -38,16 +38,24 @@ void for_each_piece(const Warp& w, const FragmentCode& f, Fn fn) {
   }
 }
 
-/// Time of a vector access of all lanes.
-void charge(Machine& m, Warp& w, const FragmentCode& f, bool shared, bool waits) {
+/// Time of an access to shared memory by all lanes.
+void charge_shared(Machine& m, Warp& w, const FragmentCode& f) {
   double bytes = static_cast<double>(f.offset.size()) * kLanes * ir::dtype_bits(f.decl->buffer->type) / 8;
-  if (shared) {
-    m.use(w.block.sm, Unit::smem, w.time, bytes / m.costs().smem_bytes);
-    w.time += m.latency(m.costs().smem_access);
-    return;
+  m.use(w.block.sm, Unit::smem, w.time, bytes / m.costs().smem_bytes);
+  w.time += m.latency(m.costs().smem_access);
+}
+
+/// The same of a tensor: each instruction moves a piece of each lane.
+void charge_tensor(Machine& m, Warp& w, const FragmentCode& f, const TensorPlace& place, bool write) {
+  double bytes = static_cast<double>(f.run * kLanes) * ir::dtype_bits(f.decl->buffer->type) / 8;
+  std::uint64_t at = static_cast<std::uint64_t>(w.index);
+  for (std::int64_t index : indices(w, 0, place.index)) at = mix_place(at, index);
+  std::int64_t end = w.time;
+  for (std::size_t e = 0; e < f.offset.size(); e += static_cast<std::size_t>(f.run)) {
+    std::uint64_t key = traffic_key(place.tensor, at * 4096 + e);
+    end = std::max(end, m.move(w.block.sm, key, bytes, w.time, write));
   }
-  std::int64_t end = m.use(w.block.sm, Unit::l2, w.time, bytes / m.costs().l2_bytes);
-  w.time = waits ? end + m.latency(m.costs().global_load) : w.time + m.latency(m.costs().global_store);
+  w.time = write ? w.time + m.latency(m.costs().global_store) : end + m.latency(m.costs().global_load);
 }
 
 bool aligned(Machine& m, const Warp& w, const Run& run, std::int64_t byte, std::int64_t bytes,
@@ -78,6 +86,12 @@ void tensor_access(Machine& m, Warp& w, const FragmentCode& f, const TensorPlace
   const ir::TensorView& view = m.tensor(place.tensor);
   const std::string& name = m.code().tensors[static_cast<std::size_t>(place.tensor)].decl->name;
   std::int64_t bits = ir::dtype_bits(view.type);
+  if (f.run > 1 && view.strides.back() != 1) {
+    m.fail(Rule::sim_align, w.site,
+           fmt::format("{} moves {} neighbours at once, and the last stride of {} is {}", m.site(w.site).word, f.run,
+                       name, view.strides.back()));
+    return;
+  }
   for_each_piece(w, f, [&](const Run& run) {
     TensorRun at = tensor_run(view, indices(w, run.lane, place.index), run);
     if (at.offset) {
@@ -120,8 +134,10 @@ void for_each_slot(const Warp& w, const FragmentCode& f, const Run& run, Fn fn) 
 }  // namespace
 
 Step run(Machine& m, Warp& w, const act::LoadTensor& a) {
-  use_registers(m, w, a.dst);
   const FragmentCode& f = fragment_code_of(w, a.dst);
+  charge_tensor(m, w, f, a.src, false);
+  if (!m.checks()) return Step::next;
+  use_registers(m, w, a.dst);
   FragmentStore& store = fragment_store(w, a.dst);
   tensor_access(m, w, f, a.src, Kind::read, [&](const Run& run, const TensorRun& at, const ir::TensorView& view) {
     for_each_slot(w, f, run, [&](std::size_t slot, std::int64_t i) {
@@ -129,13 +145,14 @@ Step run(Machine& m, Warp& w, const act::LoadTensor& a) {
       put(f, store, slot, inside ? load_value(view.type, view.data, *at.offset + i) : interp::int_value(0));
     });
   });
-  charge(m, w, f, false, true);
   return Step::next;
 }
 
 Step run(Machine& m, Warp& w, const act::StoreTensor& a) {
-  use_registers(m, w, a.src);
   const FragmentCode& f = fragment_code_of(w, a.src);
+  charge_tensor(m, w, f, a.dst, true);
+  if (!m.checks()) return Step::next;
+  use_registers(m, w, a.src);
   FragmentStore& store = fragment_store(w, a.src);
   tensor_access(m, w, f, a.dst, Kind::write, [&](const Run& run, const TensorRun& at, const ir::TensorView& view) {
     for_each_slot(w, f, run, [&](std::size_t slot, std::int64_t i) {
@@ -145,13 +162,14 @@ Step run(Machine& m, Warp& w, const act::StoreTensor& a) {
       store_value(view.type, view.data, *at.offset + i, value);
     });
   });
-  charge(m, w, f, false, false);
   return Step::next;
 }
 
 Step run(Machine& m, Warp& w, const act::LoadShared& a) {
-  use_registers(m, w, a.dst);
   const FragmentCode& f = fragment_code_of(w, a.dst);
+  charge_shared(m, w, f);
+  if (!m.checks()) return Step::next;
+  use_registers(m, w, a.dst);
   FragmentStore& store = fragment_store(w, a.dst);
   shared_access(m, w, f, a.src, Kind::fetch, [&](const Run& run, const Bytes& bytes, ir::DType type) {
     bool known = are_written(bytes);
@@ -161,13 +179,14 @@ Step run(Machine& m, Warp& w, const act::LoadShared& a) {
       if (!known) store.content[slot] = Content::unknown;
     });
   });
-  charge(m, w, f, true, true);
   return Step::next;
 }
 
 Step run(Machine& m, Warp& w, const act::StoreShared& a) {
-  use_registers(m, w, a.src);
   const FragmentCode& f = fragment_code_of(w, a.src);
+  charge_shared(m, w, f);
+  if (!m.checks()) return Step::next;
+  use_registers(m, w, a.src);
   FragmentStore& store = fragment_store(w, a.src);
   shared_access(m, w, f, a.dst, Kind::write, [&](const Run& run, const Bytes& bytes, ir::DType type) {
     std::uint8_t* to = w.block.smem.data() + bytes.begin;
@@ -176,7 +195,6 @@ Step run(Machine& m, Warp& w, const act::StoreShared& a) {
       store_value(type, to, i, interp::convert(f.decl->buffer->type, type, get(f, store, slot)));
     });
   });
-  charge(m, w, f, true, false);
   return Step::next;
 }
 

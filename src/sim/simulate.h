@@ -9,7 +9,8 @@ struct Options {
   /// 0: the device's usual times; others: times drawn at random from this seed. The bytes of the result do not depend
   /// on it unless the program is wrong.
   std::uint64_t interleaving = 0;
-  int occupancy = 1;  ///< blocks a multiprocessor runs at once
+  bool checks = true;  ///< false: time alone; no values are computed but those of scalars, and nothing is checked
+  int occupancy = 1;   ///< blocks a multiprocessor runs at once
   std::size_t max_errors = 8;
   std::int64_t max_steps = 200'000'000;  ///< statements of warps
   Costs costs;
@@ -17,7 +18,7 @@ struct Options {
 
 struct UnitUse {
   std::string name;
-  std::int64_t busy = 0;  ///< cycles, of all multiprocessors together
+  std::int64_t busy = 0;  ///< cycles, of all multiprocessors together; of main memory, which they share, alone
 };
 
 struct Outcome {

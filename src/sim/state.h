@@ -206,6 +206,7 @@ struct Warp {
   CopyGroups copies;
   bool cluster_arrived = false;
   std::int64_t cluster_generation = 0;
+  std::int32_t cluster_site = 0;  ///< of the last arrival
   std::optional<TaskState> task;
   std::int64_t tasks_issued = 0;
 };

@@ -23,6 +23,7 @@ int first_lane(LaneMask mask) { return __builtin_ctz(mask); }
 void pass_wait(Machine& m, Warp& w, const PendingWait& wait) {
   Mbarrier& mbar = w.block.mbars[static_cast<std::size_t>(wait.mbar)];
   auto phase = static_cast<Clock>(mbar.phase);
+  if (!m.checks()) return;
   if (phase >= 1 && !w.clock.knows(first_lane(wait.lanes), mbar.time, phase - 1)) {
     m.fail(Rule::sim_parity, w.site,
            fmt::format("{} by {} meets phase {} of {}, and may as well meet phase {}, which has the same parity: "
@@ -81,7 +82,7 @@ Step run(Machine& m, Warp& w, const act::Wait& a) {
       return Step::next;
     }
   }
-  w.time += m.latency(m.costs().mbar_wait);
+  w.time += m.latency(m.costs().mbar_test);
   Step step = go_on_waiting(m, w);
   if (step == Step::blocked) --w.pc;  // blocked moves on; this statement is looked at again
   return step;
@@ -182,22 +183,22 @@ namespace {
 
 Step meet(Machine& m, Warp& w, std::int64_t id, std::int64_t threads, bool waits) {
   NamedBarrier& barrier = w.block.barriers[static_cast<std::size_t>(id)];
-  std::string who = fmt::format("{} by {}", m.site(w.site).word, describe_warp(m, w));
+  auto who = [&] { return fmt::format("{} by {}", m.site(w.site).word, describe_warp(m, w)); };
   if (barrier.arrived == 0) {
     barrier.threads = threads;
     barrier.site = w.site;
   } else if (barrier.threads != threads) {
     Diagnostic& d = m.fail(Rule::sim_barrier, w.site,
-                           fmt::format("{} meets at barrier {} over {} threads, and others at {} over {}", who, id,
+                           fmt::format("{} meets at barrier {} over {} threads, and others at {} over {}", who(), id,
                                        threads, place_of(m, barrier.site), barrier.threads));
     m.note(d, barrier.site, "the other count");
     return Step::next;
   }
-  if (!w.clock.knows(0, barrier.time, barrier.generation)) {
+  if (m.checks() && !w.clock.knows(0, barrier.time, barrier.generation)) {
     m.fail(
         Rule::sim_barrier, w.site,
         fmt::format("{} meets at barrier {} without knowing that the meeting before is over: it may count for either",
-                    who, id));
+                    who(), id));
   }
   w.clock.sync();
   barrier.joined.join(w.clock.release(kAllLanes));
@@ -210,7 +211,7 @@ Step meet(Machine& m, Warp& w, std::int64_t id, std::int64_t threads, bool waits
   if (barrier.arrived < barrier.threads) return waits ? Step::blocked : Step::next;
   ++barrier.generation;
   barrier.arrived = 0;
-  barrier.joined.time.raise(barrier.time, barrier.generation);
+  if (m.checks()) barrier.joined.time.raise(barrier.time, barrier.generation);
   std::vector<Warp*> waiting = std::move(barrier.waiting);
   barrier.waiting.clear();
   for (Warp* other : waiting) {
@@ -269,6 +270,7 @@ Step run(Machine& m, Warp& w, const act::ClusterArrive&) {
   Cluster& cluster = *w.block.cluster;
   w.cluster_arrived = true;
   w.cluster_generation = cluster.barrier.generation;
+  w.cluster_site = w.site;
   w.clock.sync();
   cluster.barrier.joined.join(w.clock.release(kAllLanes));
   ++cluster.barrier.arrived;
@@ -295,6 +297,9 @@ Step run(Machine& m, Warp& w, const act::ClusterWait&) {
 }
 
 void cluster_exit(Machine& m, Warp& w) {
+  if (w.cluster_arrived)
+    m.fail(Rule::sim_cluster, w.cluster_site,
+           fmt::format("{} arrives at the cluster barrier and ends without waiting there", describe_warp(m, w)));
   Cluster& cluster = *w.block.cluster;
   ++cluster.exited_warps;
   complete_cluster_barrier(m, cluster, w.time);

@@ -82,13 +82,8 @@ void access_tensor(Machine& m, const AsyncAccess& by, const MapCode& map, const 
   async_access(m, by, bytes, kind);
 }
 
-/// A load arrives in one block.
-void land(Machine& m, const BoxCopy& copy, Block& target, int mbar_number) {
-  --target.loads_in_flight;
-  if (target.exited) return;
-  Mbarrier& mbar = target.mbars[static_cast<std::size_t>(mbar_number)];
-  mbar.last_load = static_cast<Clock>(mbar.phase + 1);
-  AsyncAccess by{copy.issue, mbar.memory, mbar.last_load};
+/// The bytes of a box go to a block's shared memory.
+void write_tile(Machine& m, const BoxCopy& copy, Block& target, const AsyncAccess& by) {
   const ir::TensorView& view = m.tensor(copy.map->tensor);
   Box box(*copy.map, view, copy.at);
   const auto* data = static_cast<const std::uint8_t*>(view.data);
@@ -106,6 +101,15 @@ void land(Machine& m, const BoxCopy& copy, Block& target, int mbar_number) {
                  std::memcpy(to + first * bits / 8, data + (row.offset + column + first) * bits / 8,
                              static_cast<std::size_t>((end - first) * bits / 8));
                });
+}
+
+/// A load arrives in one block.
+void land(Machine& m, const BoxCopy& copy, Block& target, int mbar_number) {
+  --target.loads_in_flight;
+  if (target.exited) return;
+  Mbarrier& mbar = target.mbars[static_cast<std::size_t>(mbar_number)];
+  mbar.last_load = static_cast<Clock>(mbar.phase + 1);
+  if (m.checks()) write_tile(m, copy, target, {copy.issue, mbar.memory, mbar.last_load});
   m.use(target.sm, Unit::smem, m.now(), static_cast<double>(copy.map->box.bytes()) / m.costs().smem_bytes);
   User user{*copy.issue.block, copy.issue.thread, copy.issue.site, copy.issue.view};
   complete_bytes(m, target, mbar_number, user, copy.map->box.bytes(), m.now());
@@ -128,10 +132,13 @@ std::vector<Block*> targets(Machine& m, Warp& w, int lane, Reg multicast) {
 }
 
 /// When a copy that is issued now has passed through the units that move it.
-std::int64_t transfer(Machine& m, const Warp& w, double bytes, std::int64_t latency) {
+std::int64_t transfer(Machine& m, const Warp& w, const BoxCopy& copy, bool write) {
+  auto bytes = static_cast<double>(copy.map->box.bytes());
+  std::uint64_t place = 0;
+  for (std::int64_t index : copy.at) place = mix_place(place, index);
   std::int64_t issued = m.use(w.block.sm, Unit::tma, w.time, bytes / m.costs().tma_bytes);
-  std::int64_t moved = m.use(w.block.sm, Unit::l2, w.time, bytes / m.costs().l2_bytes);
-  return std::max(issued, moved) + m.latency(latency);
+  std::int64_t moved = m.move(w.block.sm, traffic_key(copy.map->tensor, place), bytes, w.time, write);
+  return std::max(issued, moved) + m.latency(write ? m.costs().tma_store : m.costs().tma_load);
 }
 
 void load(Machine& m, Warp& w, int lane, const act::TmaLoad& a) {
@@ -140,7 +147,7 @@ void load(Machine& m, Warp& w, int lane, const act::TmaLoad& a) {
   auto made = box_copy(m, w, lane, a.dst, a.map, a.at);
   if (!made) return;
   auto copy = std::make_shared<const BoxCopy>(std::move(*made));
-  std::int64_t done = transfer(m, w, static_cast<double>(copy->map->box.bytes()), m.costs().tma_load);
+  std::int64_t done = transfer(m, w, *copy, false);
   for (Block* target : targets(m, w, lane, a.multicast)) {
     if (target != &w.block && !touch_remote(m, w, *target)) continue;
     if (!ready_to_use(m, *target, mbar, {w.block, copy->issue.thread, w.site, copy->issue.view}, true)) continue;
@@ -158,7 +165,8 @@ struct BoxBytes {
 
 void read_box(Machine& m, const BoxCopy& copy, const AsyncAccess& by, BoxBytes& bytes) {
   Block& block = *copy.issue.block;
-  if (block.exited) return;
+  m.use(block.sm, Unit::smem, m.now(), static_cast<double>(copy.map->box.bytes()) / m.costs().smem_bytes);
+  if (block.exited || !m.checks()) return;
   std::int64_t inner_bytes = copy.map->box.inner_bytes(), bits = copy.map->box.bits;
   bytes.data.resize(static_cast<std::size_t>(copy.map->box.bytes()));
   for_each_run(*copy.smem, copy.place, copy.map->box.rows(), copy.map->box.extents.back(),
@@ -167,7 +175,6 @@ void read_box(Machine& m, const BoxCopy& copy, const AsyncAccess& by, BoxBytes& 
                  std::memcpy(bytes.data.data() + row * inner_bytes + column * bits / 8, block.smem.data() + begin,
                              static_cast<std::size_t>(count));
                });
-  m.use(block.sm, Unit::smem, m.now(), static_cast<double>(copy.map->box.bytes()) / m.costs().smem_bytes);
 }
 
 void write_box(Machine& m, const BoxCopy& copy, const AsyncAccess& by, const BoxBytes& bytes) {
@@ -194,7 +201,7 @@ void store(Machine& m, Warp& w, int lane, const act::TmaStore& a) {
   Clock group = groups.committed() + 1;
   auto copy = std::make_shared<const BoxCopy>(std::move(*made));
   auto bytes = std::make_shared<BoxBytes>();
-  std::int64_t done = transfer(m, w, static_cast<double>(copy->map->box.bytes()), m.costs().tma_store);
+  std::int64_t done = transfer(m, w, *copy, true);
   m.at(w.time + (done - w.time) / 2, [&m, &w, lane, copy, bytes, group, component = groups.read] {
     read_box(m, *copy, {copy->issue, component, group}, *bytes);
     finish_bulk_read(m, w, lane, group);

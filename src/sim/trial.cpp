@@ -1,8 +1,12 @@
 #include "sim/trial.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/bind.h"
+#include "runtime/extent.h"
 #include "runtime/random.h"
 
 namespace plait::sim {
@@ -30,6 +34,38 @@ Result<Call> draw_call(const roles::Program& program, const std::map<std::string
   auto bound = runtime::bind(signature, args);
   if (!bound) return bound.diagnostics();
   call.args = std::move(*bound);
+  return call;
+}
+
+void BlankCall::Unmap::operator()(void* memory) const { ::munmap(memory, bytes); }
+
+Result<BlankCall> BlankCall::make(const roles::Program& program, const std::map<std::string, std::int64_t>& dims,
+                                  const std::map<std::string, ir::ScalarValue>& scalars) {
+  ir::Kernel signature = call_signature(program);
+  auto layouts = runtime::layouts_for(signature, dims);
+  if (!layouts) return layouts.diagnostics();
+  BlankCall call;
+  runtime::Args args;
+  args.scalars = scalars;
+  args.dims = dims;
+  for (const ir::Param& param : program.params) {
+    if (param.kind == ir::ParamKind::scalar) continue;
+    const runtime::Layout& layout = layouts->at(param.buffer->name);
+    ir::TensorView view{nullptr, param.buffer->type, layout.shape, layout.strides};
+    std::int64_t bytes = runtime::span_bytes(view).value_or(0);
+    auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+    view.data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (view.data == MAP_FAILED) {
+      Diagnostics diags;
+      diags.error(Rule::out_of_memory, param.buffer->loc, param.buffer->name + " does not fit the address space");
+      return diags;
+    }
+    call.memory_.emplace_back(view.data, Unmap{size});
+    args.tensors[param.buffer->name] = {view, bytes, "host"};
+  }
+  auto bound = runtime::bind(signature, args);
+  if (!bound) return bound.diagnostics();
+  call.args_ = std::move(*bound);
   return call;
 }
 

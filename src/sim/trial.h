@@ -17,6 +17,22 @@ struct Call {
 Result<Call> draw_call(const roles::Program& program, const std::map<std::string, std::int64_t>& dims,
                        const std::map<std::string, ir::ScalarValue>& scalars = {}, std::uint64_t seed = 0);
 
+/// A call for simulations without values, whose tensors take address space only and read as zero.
+class BlankCall {
+ public:
+  static Result<BlankCall> make(const roles::Program& program, const std::map<std::string, std::int64_t>& dims,
+                                const std::map<std::string, ir::ScalarValue>& scalars);
+  const ir::BoundArgs& args() const { return args_; }
+
+ private:
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(void* memory) const;
+  };
+  std::vector<std::unique_ptr<void, Unmap>> memory_;
+  ir::BoundArgs args_;
+};
+
 /// A simulation, and what it left in the tensors.
 struct Trial {
   Outcome outcome;

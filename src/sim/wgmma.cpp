@@ -28,6 +28,7 @@ layout::Coord stored(std::int64_t rows, std::int64_t columns, bool transposed) {
 
 /// Locks registers from now on; they must not have been touched since the last fence.
 void lock(Machine& m, Warp& w, const FragmentPlace& place) {
+  if (!m.checks()) return;
   Section& section = w.sections[static_cast<std::size_t>(place.fragment)][static_cast<std::size_t>(place.row / kRows)];
   if (section.touched || !w.wgmma_fenced) {
     m.fail(Rule::sim_wgmma_fence, w.site,
@@ -135,7 +136,7 @@ void compute(Machine& m, Warp& w, const WgmmaOp& op, const Shape& s) {
 /// The tensor core runs the instruction.
 void complete(Machine& m, Warp& w, const WgmmaOp& op) {
   Replica& r = *w.replica;
-  if (!w.block.exited) {
+  if (!w.block.exited && m.checks()) {
     const act::Wgmma& a = *op.action;
     Shape s = shape_of(w, m, a);
     Issue issue{op.known, op.site, &w.block, r.first_thread};
@@ -161,7 +162,8 @@ void begin(Machine& m, Warp& w, const Shape& s) {
   double products = static_cast<double>(kRows * s.n) * (kStepBytes / 2.0);  // of 16-bit operands: K by bytes
   double bytes = static_cast<double>((op->action->a_registers ? 0 : kRows) + s.n) * kStepBytes;
   std::int64_t end = m.use(w.block.sm, Unit::tensor, w.time, products / m.costs().tensor_fma);
-  m.use(w.block.sm, Unit::smem, w.time, bytes / m.costs().smem_bytes);
+  end = std::max(end, m.use(w.block.sm, Unit::smem, end - static_cast<std::int64_t>(bytes / m.costs().smem_bytes),
+                            bytes / m.costs().smem_bytes));
   r.last_end = std::max(r.last_end + 1, end + m.latency(m.costs().wgmma));  // in order of issue
   m.at(r.last_end, [&m, &w, op] { complete(m, w, *op); });
 }

@@ -124,6 +124,8 @@ void Preparation::read_inputs() {
   }
 }
 
+}  // namespace
+
 std::optional<ir::ScalarValue> parse_scalar(ir::DType type, const std::string& text) {
   ir::ScalarValue value{type, 0, 0};
   const char* end = text.data() + text.size();
@@ -146,6 +148,8 @@ std::optional<ir::ScalarValue> parse_scalar(ir::DType type, const std::string& t
   }
   return value;
 }
+
+namespace {
 
 void Preparation::parse_scalars() {
   for (const auto& [name, text] : request_.scalars) {

@@ -11,6 +11,7 @@
 #include "runtime/compare.h"
 #include "runtime/files.h"
 #include "sim/mutate.h"
+#include "sim/occupancy.h"
 
 namespace plait::cli {
 namespace {
@@ -23,6 +24,7 @@ struct SimFlags {
   std::uint64_t interleavings = 1;
   int sms = 0;
   bool mutate = false;
+  bool time_only = false;
 };
 
 using Dims = std::map<std::string, std::int64_t>;
@@ -83,7 +85,7 @@ Result<Loaded> load(const SimFlags& flags) {
   }
   sim::Options options;
   options.costs = sim::costs_of(*device);
-  options.occupancy = program->occupancy;
+  options.occupancy = sim::resident_blocks(*program, *device);
   std::string reference = flags.reference.empty() ? program->name : flags.reference;
   Session session{{}, reference, bindings, sim::call_signature(*program)};
   return Loaded{std::move(*program), options, device->name, std::move(session)};
@@ -114,12 +116,12 @@ Result<Prepared> prepare(const Loaded& loaded, const SimFlags& flags, const Dims
 
 // ---- Reports -------------------------------------------------------------------------------------------------------
 
-void describe(const Loaded& loaded, const Prepared& prepared, int sms, Outcome& outcome, Report& report) {
+void describe(const Loaded& loaded, const ir::BoundArgs& args, int sms, Outcome& outcome, Report& report) {
   std::vector<std::string> parts;
   Report dims;
   for (std::size_t i = 0; i < loaded.program.dims.size(); ++i) {
-    dims.set(loaded.program.dims[i]->name, prepared.data.bound.dims[i]);
-    parts.push_back(fmt::format("{}={}", loaded.program.dims[i]->name, prepared.data.bound.dims[i]));
+    dims.set(loaded.program.dims[i]->name, args.dims[i]);
+    parts.push_back(fmt::format("{}={}", loaded.program.dims[i]->name, args.dims[i]));
   }
   report.set("dims", dims);
   outcome.text += fmt::format("program  {} on {}, {} multiprocessors\n", loaded.program.name, loaded.device, sms);
@@ -138,13 +140,45 @@ void describe_time(const Loaded& loaded, const sim::Outcome& run, Outcome& outco
   Report busy;
   std::vector<std::string> parts;
   for (const sim::UnitUse& unit : run.units) {
-    double share =
-        static_cast<double>(unit.busy) / static_cast<double>(std::max<std::int64_t>(run.cycles * run.sms, 1));
+    std::int64_t whole = run.cycles * (unit.name == "memory" ? 1 : run.sms);
+    double share = static_cast<double>(unit.busy) / static_cast<double>(std::max<std::int64_t>(whole, 1));
     busy.set(unit.name, share);
     parts.push_back(fmt::format("{} {:.1f} %", unit.name, 100 * share));
   }
   report.set("busy", busy);
   outcome.text += fmt::format("busy     {}\n", fmt::join(parts, ", "));
+}
+
+std::map<std::string, ir::ScalarValue> scalars_of(const Loaded& loaded, const SimFlags& flags) {
+  std::map<std::string, ir::ScalarValue> scalars;
+  for (const auto& [name, text] : parse_assignments(flags.scalars, "--scalar")) {
+    for (const ir::Param& param : loaded.program.params) {
+      if (param.kind != ir::ParamKind::scalar || param.scalar->name != name) continue;
+      auto value = parse_scalar(param.scalar->type, text);
+      if (!value)
+        throw UsageError{fmt::format("--scalar {}: '{}' is no {}", name, text, ir::dtype_name(param.scalar->type))};
+      scalars[name] = *value;
+    }
+    if (scalars.count(name) == 0) throw UsageError{fmt::format("--scalar {}: there is no such parameter", name)};
+  }
+  return scalars;
+}
+
+/// Time alone, of a call of any size.
+void time_call(const Loaded& loaded, const SimFlags& flags, const Dims& dims, Outcome& outcome, Report& report) {
+  auto call = sim::BlankCall::make(loaded.program, dims, scalars_of(loaded, flags));
+  if (!call) return outcome.diagnostics.append(call.diagnostics());
+  int sms = flags.sms > 0 ? flags.sms : loaded.options.costs.sms;
+  describe(loaded, call->args(), sms, outcome, report);
+  auto launch = sim::make_launch(loaded.program, call->args(), sms);
+  if (!launch) return outcome.diagnostics.append(launch.diagnostics());
+  sim::Options options = loaded.options;
+  options.checks = false;
+  options.max_steps = std::int64_t{1} << 40;
+  sim::Outcome run = sim::simulate(loaded.program, *launch, options);
+  outcome.diagnostics.append(run.diagnostics);
+  if (outcome.diagnostics.has_errors()) return;
+  describe_time(loaded, run, outcome, report);
 }
 
 /// Compares the outputs with the reference of --reference, or of the program's own name where there is one.
@@ -199,7 +233,7 @@ void run_call(const Loaded& loaded, const SimFlags& flags, const Dims& dims, Out
   auto prepared = prepare(loaded, flags, dims);
   if (!prepared) return outcome.diagnostics.append(prepared.diagnostics());
   int sms = flags.sms > 0 ? flags.sms : loaded.options.costs.sms;
-  describe(loaded, *prepared, sms, outcome, report);
+  describe(loaded, prepared->data.bound, sms, outcome, report);
   std::optional<sim::Trial> first;
   for (std::uint64_t i = 0; i < flags.interleavings; ++i) {
     sim::Options options = loaded.options;
@@ -295,7 +329,11 @@ Outcome simulate(const SimFlags& flags) {
   std::vector<Report> runs;
   for (const Dims& dims : sizes_of(flags)) {
     Report report;
-    run_call(*loaded, flags, dims, outcome, report);
+    if (flags.time_only) {
+      time_call(*loaded, flags, dims, outcome, report);
+    } else {
+      run_call(*loaded, flags, dims, outcome, report);
+    }
     runs.push_back(std::move(report));
     if (outcome.diagnostics.has_errors()) break;
   }
@@ -326,6 +364,8 @@ void add_sim(CLI::App& app, Command& command) {
                   "compare with this kernel's reference in f64 (default: the program's own, where there is one)");
   sub->add_flag("--mutate", flags->mutate,
                 "remove or weaken each synchronisation in turn: it must be noticed, or be redundant");
+  sub->add_flag("--time-only,--time", flags->time_only,
+                "time alone, for calls of full size: no values are computed and nothing is checked");
   sub->callback([flags, &command] { command.action = [flags] { return simulate(*flags); }; });
 }
 

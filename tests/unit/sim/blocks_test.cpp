@@ -206,6 +206,7 @@ TEST(Clusters, BlocksMustRunWhenTheyAreReached) {
   expect_clean(arrivals, {}, 2);
   expect_found(without(arrivals, "cluster_arrive", "cluster_arrive\n    cluster_arrive"), Rule::sim_cluster, 6,
                "arrives at the cluster barrier twice", {}, 2);
+  expect_found(without(arrivals, "cluster_wait"), Rule::sim_cluster, 5, "ends without waiting there", {}, 2);
 }
 
 TEST(Clusters, SlotsOfThePeer) {

@@ -25,7 +25,7 @@ TEST(VectorClock, JoinTakesTheLaterAndMeetTheEarlier) {
 }
 
 TEST(WarpClock, ALaneSeesItselfAndOthersOnlyAfterSync) {
-  WarpClock warp(0, kWarpTime);
+  WarpClock warp(true, 0, kWarpTime);
   Clock written = warp.now();
   EXPECT_TRUE(warp.sees(3, warp.thread(3), written));
   EXPECT_FALSE(warp.sees(4, warp.thread(3), written));
@@ -35,7 +35,7 @@ TEST(WarpClock, ALaneSeesItselfAndOthersOnlyAfterSync) {
 }
 
 TEST(WarpClock, ReleaseHandsOverWhatCameBefore) {
-  WarpClock from(0, 0), to(kLanes, 1);
+  WarpClock from(true, 0, 0), to(true, kLanes, 1);
   Clock before = from.now();
   View given = from.release(1U << 5U);
   Clock behind = from.now();
@@ -46,7 +46,7 @@ TEST(WarpClock, ReleaseHandsOverWhatCameBefore) {
 }
 
 TEST(WarpClock, OneLaneLearnsAloneUntilTheWarpSyncs) {
-  WarpClock from(0, 0), to(kLanes, 1);
+  WarpClock from(true, 0, 0), to(true, kLanes, 1);
   Clock before = from.now();
   View given = from.release(kAllLanes);
   to.acquire(1, given);
@@ -57,7 +57,7 @@ TEST(WarpClock, OneLaneLearnsAloneUntilTheWarpSyncs) {
 }
 
 TEST(WarpClock, FenceCountsForTheLaneThatRunsIt) {
-  WarpClock warp(0, 0);
+  WarpClock warp(true, 0, 0);
   Clock written = warp.now();
   warp.fence_proxy(1U << 2U);
   View given = warp.release(kAllLanes);
@@ -67,7 +67,7 @@ TEST(WarpClock, FenceCountsForTheLaneThatRunsIt) {
 }
 
 TEST(WarpClock, CopiesAreTheLanesOwnUntilReleased) {
-  WarpClock warp(0, 0);
+  WarpClock warp(true, 0, 0);
   Component copies = 100;
   warp.set_copies(7, copies);
   EXPECT_FALSE(warp.sees(7, copies, 1));
