@@ -13,6 +13,7 @@ GROUPS = [
     ("gpu", "NVIDIA devices"),
     ("emit", "Generated CUDA"),
     ("machine", "Machine models and layouts"),
+    ("plan", "Schedules"),
     ("roles", "Role programs"),
     ("sim", "Simulated role programs"),
 ]

@@ -44,7 +44,7 @@ struct Node {
   std::vector<Around> around;  ///< lets and conditions that it needs, outer ones first
   ir::StmtRef replay;          ///< the statement inside what stands around it: all that one iteration of it does
   ir::Unit unit = ir::Unit::vector;
-  bool async = false;  ///< may complete after it was issued: copies from global to shared memory, products
+  bool async = false;  ///< may complete after it was issued: copies between global and shared memory, products
   std::vector<Use> reads, writes;
   std::optional<std::int64_t> bytes;        ///< moved from or to global memory in one iteration
   std::optional<std::int64_t> flop;         ///< arithmetic of one iteration; nothing where an extent is no literal

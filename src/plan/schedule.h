@@ -83,9 +83,11 @@ struct Slot {
   StmtName stmt;
   std::string role;  ///< empty: the only one
   machine::UnitKind unit = machine::UnitKind::cuda;
-  int stage = 0;      ///< iterations by which it runs behind stage 0
-  int order = 0;      ///< its place among the statements of all stages, unique in the loop
-  int in_flight = 0;  ///< later instances that may be issued before it is awaited
+  int stage = 0;  ///< iterations by which it runs behind stage 0
+  int order = 0;  ///< its place among the statements of all stages, unique in the loop
+  /// Later asynchronous work of its unit and role that may be issued before it is awaited; who needs its result in the
+  /// role awaits it earlier.
+  int in_flight = 0;
   At at = {};
   bool operator==(const Slot&) const = default;
 };
@@ -130,6 +132,7 @@ struct Schedule {
   std::string device;
   Place place;
   std::vector<LoopPlan> loops;
+  At at = {};
   bool operator==(const Schedule&) const = default;
 
   const LoopPlan* find(const StmtName& loop) const;
@@ -141,6 +144,7 @@ Result<Schedule> parse(const SourceRef& text);
 std::string to_json(const Schedule& schedule);
 Result<Schedule> parse_json(const SourceRef& json);
 
+bool has_shape(Instruction instruction);  ///< whether m, n, k and the operands mean something
 std::string_view name_of(WorkKind kind);
 std::string_view name_of(TileOrder order);
 std::string_view name_of(Axis axis);

@@ -1,0 +1,236 @@
+#include "plan/check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ir/visit.h"
+#include "lang/suggest.h"
+
+namespace plait::plan {
+namespace {
+
+constexpr std::int64_t kThreadsPerWarp = 32;
+constexpr int kSpareRegisters = 24;
+constexpr int kLeastRegisters = 24, kMostRegisters = 256, kRegisterStep = 8;
+
+std::string kib(std::int64_t bytes) {
+  constexpr double kKibi = 1024;
+  return fmt::format("{:g} KiB", static_cast<double>(bytes) / kKibi);
+}
+
+/// Bytes of an on-chip buffer with its padding.
+std::int64_t bytes_of(const ir::BufferDecl& buffer) {
+  constexpr std::int64_t kByte = 8;
+  std::int64_t elements = 1;
+  std::vector<std::int64_t> shape = ir::static_shape(buffer);
+  for (std::size_t i = 0; i < shape.size(); ++i) elements *= shape[i] + (i + 1 == shape.size() ? buffer.pad : 0);
+  return (elements * ir::dtype_bits(buffer.type) + kByte - 1) / kByte;
+}
+
+template <typename F>
+void for_each_buffer(const ir::Kernel& kernel, ir::Scope scope, const F& fn) {
+  ir::walk(kernel.body, [&](const ir::Stmt& stmt) {
+    const auto* alloc = std::get_if<ir::Alloc>(&stmt.node);
+    if (alloc != nullptr && alloc->buffer->scope == scope) fn(*alloc->buffer);
+  });
+}
+
+int copies_of(const Schedule& schedule, const ir::BufferDecl& buffer) {
+  int most = 1;
+  for (const LoopPlan& loop : schedule.loops) most = std::max(most, loop.copies(buffer.name));
+  return most;
+}
+
+/// The schedule with no buffer in more than `most` copies.
+Schedule with_at_most(Schedule schedule, int most) {
+  for (LoopPlan& loop : schedule.loops) {
+    for (Ring& ring : loop.rings) ring.depth = std::min(ring.depth, most);
+    for (Versions& versions : loop.versions) versions.count = std::min(versions.count, most);
+  }
+  return schedule;
+}
+
+class Checker {
+ public:
+  Checker(const Schedule& schedule, const ir::Kernel& kernel, const std::vector<graph::TaskGraph>& graphs,
+          const machine::Device& device)
+      : schedule_(schedule), kernel_(kernel), graphs_(graphs), device_(device) {}
+
+  Diagnostics run() {
+    if (!title()) return std::move(diags_);
+    place();
+    roles();
+    loops();
+    if (!diags_.has_errors()) memory();
+    if (!diags_.has_errors()) registers();
+    return std::move(diags_);
+  }
+
+ private:
+  bool title() {
+    if (schedule_.kernel != kernel_.name)
+      diags_.error(Rule::schedule_kernel, schedule_.at.loc,
+                   fmt::format("the schedule is for the kernel '{}', not for '{}'", schedule_.kernel, kernel_.name));
+    if (schedule_.device != device_.name)
+      diags_.error(Rule::schedule_kernel, schedule_.at.loc,
+                   fmt::format("the schedule is for the device '{}', not for '{}'", schedule_.device, device_.name));
+    return !diags_.has_errors();
+  }
+
+  void place() {
+    graph::Names names = graph::name_statements(kernel_);
+    std::set<std::string> known, atoms;
+    for (const auto& [stmt, name] : names) {
+      if (std::holds_alternative<ir::TileOp>(stmt->node)) known.insert(graph::text_of(name));
+    }
+    std::vector<std::string> list(known.begin(), known.end());
+    for (const Atom& atom : schedule_.place.atoms) {
+      std::string name = graph::text_of(atom.stmt);
+      if (!known.contains(name))
+        diags_.error(Rule::schedule_name, atom.at.loc, fmt::format("the kernel has no tile operation '{}'", name),
+                     lang::did_you_mean(name, list, "it has " + lang::quoted_list(list)));
+      if (!atoms.insert(name).second)
+        diags_.error(Rule::schedule_complete, atom.at.loc, fmt::format("'{}' has a second line", name));
+    }
+    std::vector<std::string> fragments;
+    for_each_buffer(kernel_, ir::Scope::fragment, [&](const ir::BufferDecl& b) { fragments.push_back(b.name); });
+    for (const Staging& staging : schedule_.place.stagings) {
+      if (std::find(fragments.begin(), fragments.end(), staging.buffer) != fragments.end()) continue;
+      diags_.error(Rule::schedule_name, staging.at.loc, fmt::format("the kernel has no fragment '{}'", staging.buffer),
+                   lang::did_you_mean(staging.buffer, fragments, "it has " + lang::quoted_list(fragments)));
+    }
+    const Work& work = schedule_.place.work;
+    std::int64_t cluster = std::int64_t{work.cluster_x} * work.cluster_y;
+    std::int64_t most = device_.limits ? device_.limits->blocks_per_cluster.integer() : 1;
+    if (cluster > most)
+      diags_.error(Rule::schedule_value, schedule_.at.loc,
+                   fmt::format("a cluster of {} blocks; {} has at most {}", cluster, device_.name, most));
+  }
+
+  void roles() {
+    std::set<std::string> seen;
+    std::int64_t threads = 0, registers = 0;
+    for (const Role& role : schedule_.place.roles) {
+      if (!seen.insert(role.name).second)
+        diags_.error(Rule::schedule_complete, role.at.loc, fmt::format("the role '{}' has a second line", role.name));
+      std::int64_t own = kThreadsPerWarp * role.warps * role.replicas;
+      threads += own;
+      registers += own * role.regs.value_or(0);
+      bool odd =
+          role.regs && (*role.regs < kLeastRegisters || *role.regs > kMostRegisters || *role.regs % kRegisterStep != 0);
+      if (odd)
+        diags_.error(Rule::schedule_registers, role.at.loc,
+                     fmt::format("role '{}' has {} registers, no multiple of {} from {} to {}", role.name, *role.regs,
+                                 kRegisterStep, kLeastRegisters, kMostRegisters));
+    }
+    if (!device_.limits) return;
+    Loc loc = schedule_.place.roles.empty() ? schedule_.at.loc : schedule_.place.roles.back().at.loc;
+    std::int64_t most = device_.limits->threads_per_block.integer();
+    if (threads > most)
+      diags_.error(Rule::schedule_value, loc,
+                   fmt::format("the roles have {} threads; a block of {} has at most {}", threads, device_.name, most));
+    std::int64_t file = device_.limits->registers_per_unit.integer();
+    if (registers > file)
+      diags_.error(Rule::schedule_registers, loc,
+                   fmt::format("the roles have {} registers; {} has {}", registers, device_.name, file));
+  }
+
+  void loops() {
+    std::vector<std::string> known;
+    for (const graph::TaskGraph& graph : graphs_) known.push_back(graph::text_of(graph.loop));
+    std::set<std::string> seen;
+    for (const LoopPlan& plan : schedule_.loops) {
+      std::string name = graph::text_of(plan.loop);
+      auto graph =
+          std::find_if(graphs_.begin(), graphs_.end(), [&](const graph::TaskGraph& g) { return g.loop == plan.loop; });
+      if (!seen.insert(name).second)
+        diags_.error(Rule::schedule_complete, plan.at.loc, fmt::format("the loop '{}' has a second part", name));
+      if (graph == graphs_.end()) {
+        diags_.error(Rule::schedule_name, plan.at.loc, fmt::format("the kernel has no pipelined loop '{}'", name),
+                     lang::did_you_mean(name, known, "it has " + lang::quoted_list(known)));
+        continue;
+      }
+      diags_.append(check(plan, *graph, schedule_.place.roles));
+    }
+  }
+
+  void memory() {
+    if (!device_.limits) return;
+    std::int64_t need = shared_bytes(schedule_, kernel_), limit = device_.limits->smem_per_block.integer();
+    if (need <= limit) return;
+    int most = 1;
+    const LoopPlan* widest = nullptr;
+    for_each_buffer(kernel_, ir::Scope::shared, [&](const ir::BufferDecl& buffer) {
+      for (const LoopPlan& loop : schedule_.loops) {
+        if (loop.copies(buffer.name) <= most) continue;
+        most = loop.copies(buffer.name);
+        widest = &loop;
+      }
+    });
+    std::string fix = "use smaller tiles: even one copy of each buffer does not fit";
+    for (int n = most - 1; n >= 1; --n) {
+      std::int64_t bytes = shared_bytes(with_at_most(schedule_, n), kernel_);
+      if (bytes > limit) continue;
+      fix = fmt::format("use a depth of {}, the largest that fits, with {}; or smaller tiles", n, kib(bytes));
+      break;
+    }
+    diags_.error(Rule::schedule_memory, widest == nullptr ? schedule_.at.loc : widest->at.loc,
+                 fmt::format("{} needs {} of shared memory with up to {} copies of a buffer; a block of {} can have {}",
+                             kernel_.name, kib(need), most, device_.name, kib(limit)),
+                 fix);
+  }
+
+  /// The least that a thread of a role keeps: the fragments that its statements use, dealt out to its threads.
+  void registers() {
+    constexpr std::int64_t kRegisterBytes = 4;
+    for (const Role& role : schedule_.place.roles) {
+      if (!role.regs) continue;
+      std::int64_t bytes = 0;
+      std::set<const ir::BufferDecl*> seen;
+      for (const graph::TaskGraph& graph : graphs_) {
+        const LoopPlan* plan = schedule_.find(graph.loop);
+        if (plan == nullptr) continue;
+        for (const graph::Node& node : graph.nodes) {
+          if (plan->find(node.name)->role != role.name) continue;
+          for (const auto* uses : {&node.reads, &node.writes}) {
+            for (const graph::Use& use : *uses) {
+              bool fresh = use.buffer->scope == ir::Scope::fragment && seen.insert(use.buffer.get()).second;
+              if (fresh) bytes += bytes_of(*use.buffer) * plan->copies(use.buffer->name);
+            }
+          }
+        }
+      }
+      std::int64_t threads = kThreadsPerWarp * role.warps * role.replicas;
+      std::int64_t each = (bytes + threads * kRegisterBytes - 1) / (threads * kRegisterBytes);
+      if (each == 0 || each + kSpareRegisters <= *role.regs) continue;
+      diags_.error(Rule::schedule_registers, role.at.loc,
+                   fmt::format("role '{}' has {} registers, but its fragments take {} a thread and {} are to spare",
+                               role.name, *role.regs, each, kSpareRegisters));
+    }
+  }
+
+  const Schedule& schedule_;
+  const ir::Kernel& kernel_;
+  const std::vector<graph::TaskGraph>& graphs_;
+  const machine::Device& device_;
+  Diagnostics diags_;
+};
+
+}  // namespace
+
+std::int64_t shared_bytes(const Schedule& schedule, const ir::Kernel& kernel) {
+  std::int64_t bytes = 0;
+  for_each_buffer(kernel, ir::Scope::shared,
+                  [&](const ir::BufferDecl& buffer) { bytes += bytes_of(buffer) * copies_of(schedule, buffer); });
+  for (const Staging& staging : schedule.place.stagings) bytes += staging.bytes;
+  return bytes;
+}
+
+Diagnostics check(const Schedule& schedule, const ir::Kernel& kernel, const std::vector<graph::TaskGraph>& graphs,
+                  const machine::Device& device) {
+  return Checker(schedule, kernel, graphs, device).run();
+}
+
+}  // namespace plait::plan

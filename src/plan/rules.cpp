@@ -1,0 +1,307 @@
+#include "plan/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/work.h"
+#include "plan/check.h"
+#include "plan/edges.h"
+#include "plan/position.h"
+
+namespace plait::plan {
+
+using graph::Node;
+using graph::TaskGraph;
+
+namespace {
+
+machine::UnitKind unit_of(const Node& node, const machine::Device& device) {
+  using machine::UnitKind;
+  bool cpu = device.target == machine::Target::cpu;
+  switch (node.unit) {
+    case ir::Unit::dma:
+      if (cpu) return UnitKind::load;
+      return node.async && device.has(machine::Feature::tma) ? UnitKind::tma : UnitKind::lsu;
+    case ir::Unit::matrix:
+      return cpu ? UnitKind::vector : UnitKind::tensor;
+    case ir::Unit::vector:
+      return cpu ? UnitKind::vector : UnitKind::cuda;
+  }
+  return UnitKind::cuda;
+}
+
+/// Stages and orders as `stages=N` means them.
+class Rules {
+ public:
+  Rules(const TaskGraph& graph, const machine::Device& device)
+      : graph_(graph), device_(device), moved_(graph.nodes.size(), false), last_(graph.nodes.size()) {}
+
+  RulesPlan run(int stages) {
+    if (stages > 0 && may_overlap_iterations()) {
+      for (std::size_t i = 0; i < graph_.nodes.size(); ++i) find_movable(i);
+      for (std::size_t i = 0; i < graph_.nodes.size(); ++i) find_preparation(i);
+    }
+    // Each round takes one movable back, so that they end.
+    while (true) {
+      arrange(stages);
+      auto broken = broken_edges(graph_, plan_);
+      auto it = std::find_if(broken.begin(), broken.end(), [&](const BrokenEdge& b) { return moved(b.edge); });
+      if (it == broken.end()) break;
+      take_back(it->edge);
+    }
+    return {std::move(plan_), std::move(reasons_)};
+  }
+
+ private:
+  bool moved(const graph::Edge& edge) const { return moved_[edge.from] || moved_[edge.to]; }
+  void reason(std::size_t node, const std::string& why) {
+    reasons_.push_back({graph_.nodes[node].loc(),
+                        fmt::format("{} is not moved ahead: {}", graph::text_of(graph_.nodes[node].name), why)});
+  }
+
+  bool may_overlap_iterations() {
+    if (graph_.jump == nullptr) return true;
+    reasons_.push_back({graph_.jump->loc, "iterations do not overlap: the loop may end early here"});
+    return false;
+  }
+
+  /// The last node behind `writer` that reads what it writes.
+  std::optional<std::size_t> last_reader(std::size_t writer) const {
+    const graph::Use& write = graph_.nodes[writer].writes.front();
+    for (std::size_t i = graph_.nodes.size(); i-- > writer + 1;) {
+      const auto& reads = graph_.nodes[i].reads;
+      if (std::any_of(reads.begin(), reads.end(), [&](const graph::Use& r) { return may_overlap(write, r); })) return i;
+    }
+    return std::nullopt;
+  }
+
+  void find_movable(std::size_t i) {
+    const Node& node = graph_.nodes[i];
+    if (!graph::is_load(*node.stmt)) return;
+    const ir::Buffer& target = node.writes.front().buffer;
+    last_[i] = last_reader(i);
+    if (!last_[i]) return reason(i, fmt::format("nothing behind it in the body reads '{}'", target->name));
+    if (!may_version(graph_, target))
+      return reason(i, fmt::format("an iteration may read what an earlier one left in '{}'", target->name));
+    moved_[i] = true;
+  }
+
+  /// A fill of a copy's destination goes with the copy; a copy that only another copy reads goes before that one.
+  void find_preparation(std::size_t i) {
+    const auto* op = std::get_if<ir::TileOp>(&graph_.nodes[i].stmt->node);
+    if (op == nullptr || moved_[i] || op->kind != ir::OpKind::fill) return;
+    const ir::Buffer& target = op->operands[0].buffer;
+    for (std::size_t j = i + 1; j < graph_.nodes.size(); ++j) {
+      bool copies = moved_[j] && graph_.nodes[j].writes.front().buffer == target;
+      bool reads = use_of(graph_.nodes[j].reads, target) != nullptr;
+      if (!copies && reads) return;
+      if (!copies) continue;
+      moved_[i] = true;
+      last_[i] = last_[j];
+      return;
+    }
+  }
+
+  /// The ordinary node behind which a movable follows.
+  std::size_t anchor(std::size_t node) const {
+    std::size_t at = *last_[node];
+    while (moved_[at]) at = *last_[at];
+    return at;
+  }
+
+  void arrange(int stages) {
+    plan_ = LoopPlan{};
+    plan_.loop = graph_.loop;
+    plan_.planner = "rules";
+    bool any = std::find(moved_.begin(), moved_.end(), true) != moved_.end();
+    for (const Node& node : graph_.nodes)
+      plan_.slots.push_back({node.name, "", unit_of(node, device_), any ? stages : 0, 0, 0, {}});
+    int next = 0;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (moved_[i]) continue;
+      plan_.slots[i].order = next++;
+      for (std::size_t j = 0; j < graph_.nodes.size(); ++j) {
+        if (!moved_[j] || anchor(j) != i) continue;
+        plan_.slots[j].order = next++;
+        plan_.slots[j].stage = 0;
+      }
+    }
+    if (stages >= 2) rotate();
+    plan_.versions = versions_for(graph_, plan_.slots);
+  }
+
+  /// Where all movables stand last they come first instead, and the others run one stage less behind them.
+  void rotate() {
+    auto count = static_cast<int>(graph_.nodes.size());
+    auto movables = static_cast<int>(std::count(moved_.begin(), moved_.end(), true));
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
+      if (moved_[i] && plan_.slots[i].order < count - movables) return;
+    }
+    if (movables == 0) return;
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
+      plan_.slots[i].order = (plan_.slots[i].order + movables) % count;
+      if (!moved_[i]) --plan_.slots[i].stage;
+    }
+  }
+
+  void take_back(const graph::Edge& edge) {
+    bool needs = moved_[edge.to];
+    std::size_t node = needs ? edge.to : edge.from, other = needs ? edge.from : edge.to;
+    moved_[node] = false;
+    std::string name = edge.buffer != nullptr ? edge.buffer->name : edge.var->name;
+    reason(node,
+           fmt::format("it would pass {}, with which it shares '{}'", graph::text_of(graph_.nodes[other].name), name));
+    // What prepared it alone stays as well.
+    for (std::size_t i = 0; i < moved_.size(); ++i) {
+      const auto* op = std::get_if<ir::TileOp>(&graph_.nodes[i].stmt->node);
+      bool fill = op != nullptr && op->kind == ir::OpKind::fill;
+      if (moved_[i] && fill && use_of(graph_.nodes[node].writes, op->operands[0].buffer) != nullptr) moved_[i] = false;
+    }
+  }
+
+  const TaskGraph& graph_;
+  const machine::Device& device_;
+  std::vector<bool> moved_;
+  std::vector<std::optional<std::size_t>> last_;
+  LoopPlan plan_;
+  std::vector<Note> reasons_;
+};
+
+// ---- Lists
+// -----------------------------------------------------------------------------------------------------------
+
+/// The entries of the nodes, out of a list that may count replayed statements too.
+std::vector<int> entries_of_nodes(const TaskGraph& graph, const std::vector<int>& list) {
+  if (list.size() == graph.nodes.size()) return list;
+  std::vector<int> entries;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (graph.statements[i]) entries.push_back(list[i]);
+  }
+  return entries;
+}
+
+/// Orders as 0, 1, 2, …
+std::vector<int> ranks(const std::vector<int>& orders) {
+  std::vector<int> sorted = orders, out;
+  std::sort(sorted.begin(), sorted.end());
+  for (int order : orders)
+    out.push_back(static_cast<int>(std::lower_bound(sorted.begin(), sorted.end(), order) - sorted.begin()));
+  return out;
+}
+
+std::string counted(std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
+
+Result<RulesPlan> plan_by_lists(const TaskGraph& graph, const machine::Device& device) {
+  const ir::PipelineAttrs& asked = graph.asked;
+  Diagnostics diags;
+  for (const auto* list : {&asked.order, &asked.stage}) {
+    bool fits = list->size() == graph.nodes.size() || list->size() == graph.statements.size();
+    if (fits) continue;
+    diags.error(Rule::pipeline_lists, graph.loc,
+                fmt::format("`{}` has {} for {}", list == &asked.order ? "order" : "stage",
+                            list->size() == 1 ? "1 entry" : fmt::format("{} entries", list->size()),
+                            counted(graph.nodes.size(), "scheduled statement")));
+    return diags;
+  }
+  std::vector<int> orders = entries_of_nodes(graph, asked.order), stages = entries_of_nodes(graph, asked.stage);
+  std::vector<int> sorted = orders;
+  std::sort(sorted.begin(), sorted.end());
+  auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) diags.error(Rule::pipeline_lists, graph.loc, fmt::format("`order` has {} twice", *twice));
+  if (diags.has_errors()) return diags;
+  orders = ranks(orders);
+  RulesPlan made;
+  made.loop.loop = graph.loop;
+  made.loop.planner = "rules";
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    made.loop.slots.push_back({graph.nodes[i].name, "", unit_of(graph.nodes[i], device), stages[i], orders[i], 0, {}});
+  made.loop.versions = versions_for(graph, made.loop.slots);
+  diags = check(made.loop, graph);
+  if (diags.has_errors()) return diags;
+  return made;
+}
+
+}  // namespace
+
+Result<RulesPlan> plan_by_rules(const TaskGraph& graph, const machine::Device& device) {
+  if (!graph.asked.order.empty()) return plan_by_lists(graph, device);
+  RulesPlan made = Rules(graph, device).run(graph.asked.stages.value_or(0));
+  if (!graph.asked.stages)
+    made.reasons.push_back({graph.loc, "iterations do not overlap: the loop asks for no stages"});
+  return made;
+}
+
+// ---- A kernel
+// --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// The schedule with at most `most` stages asked for in each loop that gives a number of them.
+Result<KernelPlan> plan_all(const ir::Kernel& kernel, std::vector<TaskGraph> graphs, const machine::Device& device,
+                            int most) {
+  KernelPlan made;
+  made.schedule.kernel = kernel.name;
+  made.schedule.device = device.name;
+  Diagnostics diags;
+  for (TaskGraph& graph : graphs) {
+    if (graph.asked.stages) graph.asked.stages = std::min(*graph.asked.stages, most);
+    auto loop = plan_by_rules(graph, device);
+    if (!loop) {
+      diags.append(loop.diagnostics());
+      continue;
+    }
+    made.schedule.loops.push_back(std::move(loop->loop));
+    made.reasons.insert(made.reasons.end(), loop->reasons.begin(), loop->reasons.end());
+  }
+  if (diags.has_errors()) return diags;
+  return made;
+}
+
+int most_stages(const std::vector<TaskGraph>& graphs) {
+  int most = 0;
+  for (const TaskGraph& graph : graphs)
+    most = std::max(most, graph.asked.order.empty() ? graph.asked.stages.value_or(0) : 0);
+  return most;
+}
+
+std::string kib(std::int64_t bytes) {
+  constexpr double kKibi = 1024;
+  return fmt::format("{:g} KiB", static_cast<double>(bytes) / kKibi);
+}
+
+Diagnostics over_capacity(const ir::Kernel& kernel, const std::vector<TaskGraph>& graphs, const machine::Device& device,
+                          std::int64_t need, std::int64_t limit) {
+  int asked = most_stages(graphs);
+  auto widest =
+      std::find_if(graphs.begin(), graphs.end(), [&](const TaskGraph& graph) { return graph.asked.stages == asked; });
+  std::string fix = "use smaller tiles: even without pipelining the buffers do not fit";
+  for (int n = asked - 1; n >= 0; --n) {
+    auto fewer = plan_all(kernel, graphs, device, n);
+    std::int64_t bytes = fewer ? shared_bytes(fewer->schedule, kernel) : need;
+    if (bytes > limit) continue;
+    fix = fmt::format("use stages={}, the largest that fits, with {}; or smaller tiles", n, kib(bytes));
+    break;
+  }
+  std::string with = asked > 0 ? fmt::format(" with stages={}", asked) : "";
+  Diagnostics diags;
+  diags.error(Rule::schedule_memory, widest == graphs.end() ? kernel.loc : widest->loc,
+              fmt::format("{} needs {} of shared memory{}; a block of {} can have {}", kernel.name, kib(need), with,
+                          device.name, kib(limit)),
+              fix);
+  return diags;
+}
+
+}  // namespace
+
+Result<KernelPlan> plan_by_rules(const ir::Kernel& kernel, const machine::Device& device) {
+  std::vector<TaskGraph> graphs = graph::build(kernel);
+  constexpr int kAny = 1 << 20;
+  auto made = plan_all(kernel, graphs, device, kAny);
+  if (!made || !device.limits) return made;
+  std::int64_t need = shared_bytes(made->schedule, kernel), limit = device.limits->smem_per_block.integer();
+  if (need > limit) return over_capacity(kernel, graphs, device, need, limit);
+  return made;
+}
+
+}  // namespace plait::plan

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include "machine/load.h"
+#include "plan/check.h"
+#include "plan/rules.h"
+#include "roundtrip.h"
+
+namespace plait::plan::test {
+
+inline ir::Kernel kernel_of(const std::string& text, const lang::Bindings& bindings = {},
+                            const std::string& name = {}) {
+  auto kernel = plait::test::load(text, bindings, name);
+  if (!kernel) throw InternalError(kernel.diagnostics().render());
+  return *kernel;
+}
+inline ir::Kernel library_kernel(const std::string& name, const lang::Bindings& bindings = {}) {
+  return kernel_of(plait::test::read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, name)), bindings);
+}
+inline const machine::Device& device(const std::string& name = "h200") {
+  static std::map<std::string, machine::Device> known;
+  if (!known.contains(name)) known.emplace(name, *machine::load_device(name));
+  return known.at(name);
+}
+
+/// A product with its copies on lines 9 and 10, the gemm on 11; `loop` is the head of the loop on line 8.
+inline std::string matmul(const std::string& loop, const std::string& body = {}) {
+  return "kernel k(A: in f16[M, K], B: in f16[K, N], C: out f32[M, N]):\n  grid b = 1\n  A_s = shared f16[64, 32]\n"
+         "  B_s = shared f16[32, 64]\n  C_l = fragment f32[64, 64]\n  S = shared f32[64, 64]\n  clear(C_l)\n  " +
+         loop + ":\n" +
+         (body.empty() ? "    copy(A[0, k * 32], A_s)\n    copy(B[k * 32, 0], B_s)\n    gemm(A_s, B_s, C_l)\n" : body) +
+         "  copy(C_l, C[0, 0])\n";
+}
+
+inline SourceRef source(const std::string& text, const std::string& name = "test.schedule") {
+  return std::make_shared<const SourceFile>(name, text);
+}
+
+/// `copy@9 0/1, …; A_s 2, …`: stage/order of each statement in program order, and versions.
+inline std::string summary(const LoopPlan& plan) {
+  std::string out;
+  for (const Slot& slot : plan.slots)
+    out += fmt::format("{}{} {}/{}", out.empty() ? "" : ", ", graph::text_of(slot.stmt), slot.stage, slot.order);
+  for (const Versions& v : plan.versions)
+    out += fmt::format("{} {} {}", &v == plan.versions.data() ? ";" : ",", v.buffer, v.count);
+  return out;
+}
+
+}  // namespace plait::plan::test
