@@ -13,6 +13,7 @@ GROUPS = [
     ("gpu", "NVIDIA devices"),
     ("emit", "Generated CUDA"),
     ("machine", "Machine models and layouts"),
+    ("place", "Placement and pipelining"),
     ("plan", "Schedules"),
     ("roles", "Role programs"),
     ("sim", "Simulated role programs"),
