@@ -54,27 +54,36 @@ Result<Code> compile_module(const emit::cuda::Module& module, const BuildOptions
 
 }  // namespace
 
-Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const BuildOptions& options) {
+Result<Built> build(roles::Program program, const BuildOptions& options, Diagnostics warnings) {
   Built built;
   Clock clock(built.steps);
+  auto architecture = choose_architecture(program, options.architecture);
+  if (!architecture) return architecture.diagnostics();
+  auto module = emit::cuda::emit(program, *architecture);
+  if (!module) return module.diagnostics();
+  if (!options.source.empty()) module->source = options.source;
+  clock.lap("emit");
+  auto code = compile_module(*module, options, program.loc);
+  if (!code) return code.diagnostics();
+  clock.lap("nvrtc");
+  warnings.append(code->warnings);
+  code->warnings = std::move(warnings);
+  built.kernel = std::make_shared<const Kernel>(std::move(program), std::move(*module), std::move(*code));
+  return built;
+}
+
+Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const BuildOptions& options) {
+  std::vector<Step> steps;
+  Clock clock(steps);
   auto program = roles::parse(text, bindings);
   if (!program) return program.diagnostics();
   clock.lap("parse");
   Diagnostics found = roles::verify(*program);
   if (found.has_errors()) return found;
   clock.lap("verify");
-  auto architecture = choose_architecture(*program, options.architecture);
-  if (!architecture) return architecture.diagnostics();
-  auto module = emit::cuda::emit(*program, *architecture);
-  if (!module) return module.diagnostics();
-  if (!options.source.empty()) module->source = options.source;
-  clock.lap("emit");
-  auto code = compile_module(*module, options, program->loc);
-  if (!code) return code.diagnostics();
-  clock.lap("nvrtc");
-  found.append(code->warnings);
-  code->warnings = std::move(found);
-  built.kernel = std::make_shared<const Kernel>(std::move(*program), std::move(*module), std::move(*code));
+  auto built = build(std::move(*program), options, std::move(found));
+  if (!built) return built.diagnostics();
+  built->steps.insert(built->steps.begin(), steps.begin(), steps.end());
   return built;
 }
 

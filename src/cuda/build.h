@@ -25,6 +25,9 @@ struct Built {
 /// The way from the text of a role program to a kernel: parse, verify, emit, compile.
 Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const BuildOptions& options);
 
+/// The same from a program that is verified; `warnings` are what was found in it so far.
+Result<Built> build(roles::Program program, const BuildOptions& options, Diagnostics warnings = {});
+
 /// What is known of a compiled role program, as JSON.
 std::string report_json(const Built& built);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
@@ -53,6 +55,17 @@ Outcome failed(Diagnostics diagnostics) {
   outcome.ok = false;
   outcome.diagnostics = std::move(diagnostics);
   return outcome;
+}
+
+std::map<std::string, std::int64_t> dims_of(const std::vector<std::string>& texts, const std::string& flag) {
+  std::map<std::string, std::int64_t> dims;
+  for (const auto& [name, text] : parse_assignments(texts, flag)) {
+    const char* end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(text.data(), end, dims[name]);
+    if (error != std::errc() || stop != end)
+      throw UsageError{fmt::format("{} {}: '{}' is no integer of 64 bits", flag, name, text)};
+  }
+  return dims;
 }
 
 }  // namespace plait::cli

@@ -55,6 +55,9 @@ CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& into, c
 /// Splits NAME=VALUE texts; a text without '=' or a name given twice throws UsageError.
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& texts, const std::string& flag);
 
+/// The same of integers of 64 bits.
+std::map<std::string, std::int64_t> dims_of(const std::vector<std::string>& texts, const std::string& flag);
+
 /// Delivers the outcome and ends the process at once, whatever its other threads do: for a run that nothing else stops.
 [[noreturn]] void end_now(const Command& command, const Outcome& outcome);
 

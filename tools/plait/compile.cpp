@@ -19,6 +19,8 @@ struct CompileOptions {
   std::string cpu;
   bool no_checks = false;
   RolesFlags roles;
+  DeviceFlags target;
+  std::vector<std::string> dims;
 };
 
 Result<std::string> emit(const ir::Kernel& kernel, const CompileOptions& options) {
@@ -32,14 +34,17 @@ Result<std::string> emit(const ir::Kernel& kernel, const CompileOptions& options
 }
 
 Result<Made> make(const CompileOptions& options) {
-  lang::Bindings bindings = parse_assignments(options.program.bindings, "-D");
-  bool wants_roles = options.emit == "source" || options.emit == "ptx" || options.emit == "cubin";
-  if (wants_roles != roles::is_role_file(options.program.path)) {
-    throw UsageError{
-        fmt::format("--emit {} is for {}", options.emit, wants_roles ? "role programs (FILE.roles)" : "tile programs")};
+  bool for_gpu = options.emit == "roles" || options.emit == "source" || options.emit == "ptx" || options.emit == "cubin";
+  if (for_gpu) {
+    auto program = load_device_program(options.program, options.target, dims_of(options.dims, "--dim"));
+    if (!program) return program.diagnostics();
+    return compile_roles(std::move(*program), options.emit, options.roles);
   }
-  if (wants_roles) return compile_roles(options.program.path, bindings, options.emit, options.roles);
-  auto session = load_kernel(options.program.path, options.program.kernel, bindings);
+  if (roles::is_role_file(options.program.path))
+    throw UsageError{fmt::format("--emit {} is for tile programs", options.emit)};
+  if (!options.target.device.empty() && options.target.device != "host")
+    throw UsageError{fmt::format("--emit {} is for the host; roles, source, ptx and cubin are for GPUs", options.emit)};
+  auto session = load_kernel(options.program.path, options.program.kernel, parse_assignments(options.program.bindings, "-D"));
   if (!session) return session.diagnostics();
   auto made = emit(session->kernel, options);
   if (!made) return made.diagnostics();
@@ -86,13 +91,16 @@ void add_compile(CLI::App& app, Command& command) {
   auto options = std::make_shared<CompileOptions>();
   add_program_options(*sub, command, options->program);
   sub->add_option("--emit", options->emit,
-                  "tile programs: llvm, asm, object or header; role programs: source (CUDA C++), ptx or cubin")
+                  "for the host: llvm, asm, object or header; for GPUs: roles, source (CUDA C++), ptx or cubin")
       ->required()
-      ->check(CLI::IsMember({"llvm", "asm", "object", "header", "source", "ptx", "cubin"}));
+      ->check(CLI::IsMember({"llvm", "asm", "object", "header", "roles", "source", "ptx", "cubin"}));
   sub->add_option("-o,--output", options->output,
                   "file to write (default: standard output; an object goes to KERNEL.o, a cubin to KERNEL.cubin)");
   sub->add_option("--cpu", options->cpu, "processor by its LLVM name, e.g. x86-64-v3 (default: this machine)");
   sub->add_flag("--no-checks", options->no_checks, "leave out the run-time checks of accesses");
+  sub->add_option("--device", options->target.device, "machine model of the GPU (default: h200)");
+  add_schedule_flag(*sub, options->target);
+  add_assignments(*sub, "--dim", options->dims, "value of a dim of the calls that this is for, e.g. --dim M=8191");
   add_roles_flags(*sub, options->roles);
   sub->callback([options, &command] { command.action = [options] { return compile(*options); }; });
 }

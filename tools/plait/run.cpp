@@ -17,6 +17,7 @@
 #include "run_quiet.h"
 #include "run_roles.h"
 #include "run_timeout.h"
+#include "machine/load.h"
 #include "runtime/executor.h"
 #include "runtime/files.h"
 #include "runtime/npy.h"
@@ -31,6 +32,7 @@ struct RunFlags {
   RunRequest request;
   bool no_checks = false;
   RolesFlags roles;
+  DeviceFlags target;
 };
 
 std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& texts) {
@@ -259,7 +261,8 @@ Result<std::vector<runtime::StagedFile>> run_kernel(const Session& session, cons
 
 Outcome run(const RunFlags& flags, const Command& command) {
   RunRequest request = make_request(flags);
-  if (roles::is_role_file(request.path)) return run_roles(std::move(request), flags.roles, command);
+  bool for_gpu = roles::is_role_file(request.path) || (request.device != "host" && request.device != "interp");
+  if (for_gpu) return run_roles(std::move(request), flags.target, flags.roles, command);
   Outcome outcome;
   set_defaults(outcome.report, request);
   auto session = load_kernel(request.path, request.kernel, request.bindings);
@@ -294,8 +297,13 @@ std::string check_threads(const std::string& text) {
 }
 
 std::string check_device(const std::string& text) {
-  if (text == "host" || text == "interp") return "";
-  return fmt::format("there is no device '{}'; the devices are host and interp", text);
+  std::vector<std::string> known = {"host", "interp"};
+  for (const std::string& name : machine::device_names()) {
+    auto model = machine::load_device(name);
+    if (model && model->target == machine::Target::cuda) known.push_back(name);
+  }
+  if (std::find(known.begin(), known.end(), text) != known.end()) return "";
+  return fmt::format("there is no device '{}'; the devices are {}", text, fmt::join(known, ", "));
 }
 
 }  // namespace
@@ -304,7 +312,7 @@ void add_run(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "run", "Run a kernel: .npy in, .npy out, verified and timed on request");
   auto flags = std::make_shared<RunFlags>();
   add_program_options(*sub, command, flags->program);
-  sub->add_option("--device", flags->request.device, "device to run on: host (default) or interp; see `plait devices`")
+  sub->add_option("--device", flags->request.device, "device to run on: host (default), interp, or a GPU by its model, e.g. h200; see `plait devices`")
       ->check(TextCheck(check_device));
   add_assignments(*sub, "--dim", flags->dims, "value of a dim that no input gives, e.g. --dim M=1000");
   add_assignments(
@@ -333,6 +341,7 @@ void add_run(CLI::App& app, Command& command) {
   sub->add_flag("--bench", flags->request.bench,
                 "measure: median time, GFLOP/s, GB/s; print speaks in the first run only");
   sub->add_flag("--no-checks", flags->no_checks, "leave out the run-time checks of accesses");
+  add_schedule_flag(*sub, flags->target);
   add_roles_flags(*sub, flags->roles);
   sub->add_option(
       "--reference", flags->roles.reference,

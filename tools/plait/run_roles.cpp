@@ -11,6 +11,7 @@
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/timing.h"
+#include "roles/parse.h"
 #include "run_outputs.h"
 #include "run_timeout.h"
 #include "run_verify.h"
@@ -159,15 +160,12 @@ Result<std::vector<runtime::StagedFile>> run_on_device(const cuda::Kernel& kerne
   return files;
 }
 
-Result<cuda::Built> build_file(const std::string& path, const lang::Bindings& bindings, const RolesFlags& flags,
-                               bool source_only) {
-  auto text = runtime::read_source(path);
-  if (!text) return text.diagnostics();
+cuda::BuildOptions build_options(const RolesFlags& flags, bool source_only) {
   cuda::BuildOptions options;
   options.architecture = flags.architecture;
   options.source_only = source_only;
   options.compile.allow_serialized = flags.allow_serialized;
-  return cuda::build(*text, bindings, options);
+  return options;
 }
 
 /// The outcome of a run that has used up its time, as a kernel that waits for ever does.
@@ -176,6 +174,22 @@ Outcome too_late(const RunRequest& request, const Loc& loc, const Outcome& so_fa
   late.text.clear();
   late.diagnostics.error(Rule::time_limit, loc, fmt::format("the run has taken more than {} s", request.timeout));
   return late;
+}
+
+/// The program for the call that is asked for, whose dims the files of its inputs may give.
+Result<DeviceProgram> read_program(const RunRequest& request, const DeviceFlags& target) {
+  ProgramOptions options{request.path, request.kernel, {}};
+  for (const auto& [name, value] : request.bindings) options.bindings.push_back(name + "=" + value);
+  std::map<std::string, std::int64_t> dims = request.dims;
+  if (!request.inputs.empty() && !roles::is_role_file(request.path)) {
+    auto session = load_kernel(request.path, request.kernel, request.bindings);
+    if (!session) return session.diagnostics();
+    auto prepared = prepare_run(session->kernel, request);
+    if (!prepared) return prepared.diagnostics();
+    for (std::size_t i = 0; i < session->kernel.dims.size(); ++i)
+      dims[session->kernel.dims[i]->name] = prepared->bound.dims[i];
+  }
+  return load_device_program(options, target, dims);
 }
 
 }  // namespace
@@ -188,8 +202,9 @@ void add_roles_flags(CLI::App& app, RolesFlags& flags) {
                "role programs: run wgmma instructions that the assembler serializes");
 }
 
-Outcome run_roles(RunRequest request, RolesFlags flags, const Command& command) {
+Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, const Command& command) {
   if (request.device == "interp") throw UsageError{"--device interp: role programs run on the GPU"};
+  if (request.device != "host") target.device = request.device;
   request.device = cuda::device_name;
   Outcome outcome;
   set_defaults(outcome.report, request);
@@ -198,18 +213,21 @@ Outcome run_roles(RunRequest request, RolesFlags flags, const Command& command) 
     return outcome;
   };
   // What is wrong with the program comes before what is missing on the machine.
-  auto source = build_file(request.path, request.bindings, flags, true);
+  auto program = read_program(request, target);
+  if (!program) return fail(program.diagnostics());
+  auto source = cuda::build(program->program, build_options(flags, true));
   if (!source) return fail(source.diagnostics());
   auto context = device_context();
   if (!context) return fail(context.diagnostics());
   outcome.text += fmt::format("device   {}, {} multiprocessors\n", context->device.name, context->device.sms);
   if (flags.architecture.empty()) flags.architecture = cuda::architecture_of(context->device);
-  auto built = build_file(request.path, request.bindings, flags, false);
+  auto built = cuda::build(program->program, build_options(flags, false));
   if (!built) return fail(built.diagnostics());
   outcome.diagnostics = built->kernel->code().warnings;
-  const std::string& name = built->kernel->program().name;
+  const std::string& name = program->kernel_name;
   outcome.report.set("kernel", name);
-  Session session{{}, flags.reference.empty() ? name : flags.reference, request.bindings, built->kernel->signature()};
+  Session session{{}, flags.reference.empty() ? name : flags.reference, request.bindings,
+                  program->tile ? *program->tile : built->kernel->signature()};
   describe_code(*built, outcome);
   Timeout timeout(request.timeout, command, too_late(request, built->kernel->program().loc, outcome));
   auto files = run_on_device(*built->kernel, *context, session, request, outcome);
@@ -219,9 +237,9 @@ Outcome run_roles(RunRequest request, RolesFlags flags, const Command& command) 
   return outcome;
 }
 
-Result<Made> compile_roles(const std::string& path, const lang::Bindings& bindings, const std::string& emit,
-                           const RolesFlags& flags) {
-  auto built = build_file(path, bindings, flags, emit == "source");
+Result<Made> compile_roles(DeviceProgram program, const std::string& emit, const RolesFlags& flags) {
+  if (emit == "roles") return Made{program.kernel_name, roles::print(program.program), {}};
+  auto built = cuda::build(std::move(program.program), build_options(flags, emit == "source"));
   if (!built) return built.diagnostics();
   const cuda::Kernel& kernel = *built->kernel;
   const cuda::Code& code = kernel.code();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device_program.h"
 #include "run_options.h"
 
 namespace plait::cli {
@@ -12,8 +13,8 @@ struct RolesFlags {
 };
 void add_roles_flags(CLI::App& app, RolesFlags& flags);
 
-/// `plait run FILE.roles`: on the GPU of this machine.
-Outcome run_roles(RunRequest request, RolesFlags flags, const Command& command);
+/// `plait run` of a role program, or of a tile program for a GPU's model: on the GPU of this machine.
+Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, const Command& command);
 
 /// What `plait compile` makes of a kernel or a role program.
 struct Made {
@@ -21,8 +22,7 @@ struct Made {
   std::string content;
   Diagnostics warnings;
 };
-/// `plait compile FILE.roles`: the CUDA C++ ("source"), PTX or cubin.
-Result<Made> compile_roles(const std::string& path, const lang::Bindings& bindings, const std::string& emit,
-                           const RolesFlags& flags);
+/// `plait compile` of a program for a GPU: its roles, the CUDA C++ ("source"), PTX or cubin.
+Result<Made> compile_roles(DeviceProgram program, const std::string& emit, const RolesFlags& flags);
 
 }  // namespace plait::cli

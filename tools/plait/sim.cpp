@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "device_program.h"
 #include "machine/load.h"
 #include "roles/parse.h"
 #include "roles/verify.h"
@@ -19,7 +20,7 @@ namespace {
 struct SimFlags {
   ProgramOptions program;
   std::vector<std::string> dims, scalars, inputs, sizes;
-  std::string device, reference;
+  std::string device, schedule, reference;
   std::uint64_t seed = 0;
   std::uint64_t interleavings = 1;
   int sms = 0;
@@ -28,17 +29,6 @@ struct SimFlags {
 };
 
 using Dims = std::map<std::string, std::int64_t>;
-
-Dims dims_of(const std::vector<std::string>& texts, const std::string& flag) {
-  Dims dims;
-  for (const auto& [name, text] : parse_assignments(texts, flag)) {
-    const char* end = text.data() + text.size();
-    auto [stop, error] = std::from_chars(text.data(), end, dims[name]);
-    if (error != std::errc() || stop != end)
-      throw UsageError{fmt::format("{} {}: '{}' is no integer of 64 bits", flag, name, text)};
-  }
-  return dims;
-}
 
 /// The dims of each call: those of --dim, then each --size, which overrules some of them.
 std::vector<Dims> sizes_of(const SimFlags& flags) {
@@ -66,14 +56,10 @@ struct Loaded {
 };
 
 Result<Loaded> load(const SimFlags& flags) {
-  if (!flags.program.kernel.empty()) throw UsageError{"--kernel: a .roles file holds one program"};
   lang::Bindings bindings = parse_assignments(flags.program.bindings, "-D");
-  auto source = runtime::read_source(flags.program.path);
-  if (!source) return source.diagnostics();
-  auto program = roles::parse(*source, bindings);
-  if (!program) return program.diagnostics();
-  Diagnostics found = roles::verify(*program);
-  if (found.has_errors()) return found;
+  auto read = load_device_program(flags.program, {flags.device, flags.schedule}, sizes_of(flags).front());
+  if (!read) return read.diagnostics();
+  roles::Program* program = &read->program;
   auto device = machine::load_device(flags.device.empty() ? program->device : flags.device);
   if (!device) return device.diagnostics();
   if (device->target != machine::Target::cuda) {
@@ -344,10 +330,12 @@ Outcome simulate(const SimFlags& flags) {
 }  // namespace
 
 void add_sim(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "sim", "Simulate a role program: values, races, deadlocks, time");
+  CLI::App* sub = add_command(app, command, "sim", "Simulate a tile or role program: values, races, deadlocks, time");
   auto flags = std::make_shared<SimFlags>();
   add_program_options(*sub, command, flags->program);
-  sub->add_option("--device", flags->device, "machine model that gives the costs (default: that of the program)");
+  sub->add_option("--device", flags->device,
+                  "machine model that gives the costs, and that a tile program is for (default: that of the program, h200)");
+  sub->add_option("--schedule", flags->schedule, "schedule of a tile program (default: what the author wrote)");
   add_assignments(*sub, "--dim", flags->dims, "value of a dim, e.g. --dim M=128");
   sub->add_option("--size", flags->sizes, "simulate again with these dims changed, e.g. --size M=64,K=320")
       ->type_name("NAME=VALUE,...")

@@ -1,0 +1,57 @@
+#include "pipeline/assume.h"
+
+#include "runtime/eval.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+
+namespace {
+
+/// TMA addresses rows that start at multiples of so many bits.
+constexpr std::int64_t kRowBits = 128;
+
+std::optional<std::int64_t> value_of(const ExprRef& expr, const runtime::Env& env) {
+  runtime::Evaluated result = runtime::evaluate(*expr, env);
+  if (!result.value) return {};
+  return result.value->i;
+}
+
+/// Elements from one to the next along each dimension; none where a dim is not known.
+std::vector<std::optional<std::int64_t>> strides_of(const BufferDecl& tensor, const runtime::Env& env) {
+  std::vector<std::optional<std::int64_t>> strides(tensor.shape.size());
+  if (!tensor.strides.empty()) {
+    for (std::size_t d = 0; d < strides.size(); ++d) strides[d] = value_of(tensor.strides[d], env);
+    return strides;
+  }
+  std::optional<std::int64_t> step = 1;
+  for (std::size_t d = strides.size(); d-- > 0;) {
+    strides[d] = step;
+    auto extent = value_of(tensor.shape[d], env);
+    bool small = step && extent && *extent < (std::int64_t{1} << 31) && *step < (std::int64_t{1} << 31);
+    step = small ? std::optional(*step * *extent) : std::nullopt;
+  }
+  return strides;
+}
+
+}  // namespace
+
+place::Assumptions assume(const Kernel& kernel, const std::map<std::string, std::int64_t>& dims) {
+  runtime::Env env;
+  for (const Var& dim : kernel.dims) {
+    auto it = dims.find(dim->name);
+    if (it != dims.end()) env[dim.get()] = runtime::int_value(it->second);
+  }
+  place::Assumptions found;
+  for (const Param& param : kernel.params) {
+    if (param.buffer == nullptr) continue;
+    auto strides = strides_of(*param.buffer, env);
+    for (std::size_t d = 0; d + 1 < strides.size(); ++d) {
+      if (strides[d] && *strides[d] * dtype_bits(param.buffer->type) % kRowBits != 0)
+        found.unaligned.insert(param.buffer->name);
+    }
+  }
+  return found;
+}
+
+}  // namespace plait::pipeline

@@ -1,0 +1,79 @@
+#include "pipeline/derive.h"
+
+#include <algorithm>
+
+#include "ir/visit.h"
+#include "plan/rules.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+
+namespace {
+
+/// Rows of tiles that are walked together, so that their operands stay in L2.
+constexpr int kGroup = 8;
+
+bool uses(const ExprRef& expr, const std::vector<GridAxis>& grid) {
+  bool found = false;
+  walk(expr, [&](const Expr& e) {
+    const auto* ref = std::get_if<VarRef>(&e.node);
+    if (ref == nullptr) return;
+    for (const GridAxis& axis : grid) found = found || axis.var == ref->var;
+    found = found || ref->var->kind == VarKind::let;
+  });
+  return found;
+}
+
+/// Blocks that stay and take tile after tile pay where loading ahead goes on over the end of a tile, and where all tiles
+/// cost the same.
+plan::Work default_work(const Kernel& kernel) {
+  plan::Work work;
+  bool loads_ahead = false, even = true;
+  walk(kernel.body, [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<For>(&stmt.node);
+    if (loop == nullptr || loop->kind != LoopKind::pipelined) return;
+    loads_ahead = true;
+    even = even && !uses(loop->axes.front().begin, kernel.grid) && !uses(loop->axes.front().end, kernel.grid);
+  });
+  if (!loads_ahead || !even) return work;
+  work.kind = plan::WorkKind::persistent;
+  if (kernel.grid.size() > 1) {
+    work.order = plan::TileOrder::grouped;
+    work.group = kGroup;
+  }
+  return work;
+}
+
+/// What a schedule says of the partition is placement's input.
+place::Wishes wishes_of(const plan::Schedule& schedule) {
+  place::Wishes wishes;
+  for (const plan::Role& role : schedule.place.roles) {
+    if (role.name == "math") wishes.replicas = role.replicas;
+  }
+  return wishes;
+}
+
+}  // namespace
+
+Result<Derived> derive(const Kernel& kernel, const machine::Device& device, const DeriveOptions& options) {
+  Derived derived;
+  if (options.schedule) {
+    derived.schedule = *options.schedule;
+  } else {
+    auto plan = plan::plan_by_rules(kernel, device);
+    if (!plan) return plan.diagnostics();
+    derived.schedule = std::move(plan->schedule);
+    derived.schedule.place.work = default_work(kernel);
+    for (const Note& note : plan->reasons) derived.remarks.push_back({note.loc, note.message});
+  }
+  auto placed = place::place(kernel, device, options.assumptions, wishes_of(derived.schedule));
+  if (!placed) return placed.diagnostics();
+  derived.remarks.insert(derived.remarks.end(), placed->remarks.begin(), placed->remarks.end());
+  auto program = lower(*placed, derived.schedule);
+  if (!program) return program.diagnostics();
+  derived.program = std::move(*program);
+  return derived;
+}
+
+}  // namespace plait::pipeline

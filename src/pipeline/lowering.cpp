@@ -1,0 +1,272 @@
+#include "pipeline/lowering.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "pipeline/pipeline.h"
+#include "roles/arena.h"
+#include "roles/verify.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+using roles::build::at;
+
+namespace {
+
+/// What role programs call their own.
+const std::set<std::string> kBuiltins = {"block",   "blocks",       "block_x", "block_y", "block_z",
+                                         "replica", "cluster_rank", "sms",     "warp",    "lane",
+                                         "thread",  "load",         "math"};
+
+}  // namespace
+
+TileDims tile_dims(const Region& global, const std::vector<std::int64_t>& shape) {
+  TileDims out;
+  out.box.assign(global.ranges.size(), 1);
+  out.of.resize(shape.size());
+  std::size_t from = global.ranges.size();
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    while (from > 0) {
+      --from;
+      auto extent = as_int(global.ranges[from].extent);
+      if (extent == shape[d]) break;
+    }
+    out.of[d] = from;
+    out.box[from] = shape[d];
+  }
+  return out;
+}
+
+Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, Rings rings)
+    : placed_(placed),
+      schedule_(schedule),
+      kernel_(placed.kernel),
+      rings_(std::move(rings)),
+      names_(graph::name_statements(placed.kernel)),
+      b_(placed.kernel.name, placed.device.name),
+      scalars_(placed.kernel),
+      head_names_(kBuiltins) {}
+
+/// The name, with a number behind it where it is taken.
+std::string Lowering::fresh(const std::string& name) {
+  std::string made = name;
+  for (int n = 2; head_names_.contains(made) || role_names_.contains(made); ++n) made = fmt::format("{}_{}", name, n);
+  role_names_.insert(made);
+  return made;
+}
+
+// ---- The head ------------------------------------------------------------------------------------------------------
+
+void Lowering::head() {
+  for (const Param& param : kernel_.params) head_names_.insert(param.buffer ? param.buffer->name : param.scalar->name);
+  for (const Var& dim : kernel_.dims) head_names_.insert(dim->name);
+  Value tiles = 1;
+  for (const GridAxis& axis : kernel_.grid) {
+    counts_.push_back(b_.let(fresh(axis.var->name + "_count"), scalars_.index(axis.extent)));
+    tiles = counts_.size() == 1 ? counts_.back() : tiles * counts_.back();
+  }
+  if (counts_.size() > 1) tiles = b_.let(fresh("tiles"), tiles);
+  counts_.push_back(tiles);
+  bool stay = schedule_.place.work.kind == plan::WorkKind::persistent;
+  b_.launch({stay ? min(Value(b_.builtins().sms), tiles) : tiles});
+  declare_tiles();
+  declare_maps(kernel_.body);
+  head_names_.insert(role_names_.begin(), role_names_.end());
+}
+
+void Lowering::declare_tiles() {
+  for (const Ring& ring : rings_.all()) {
+    std::vector<roles::Smem> tiles;
+    for (const Buffer& buffer : ring.buffers) {
+      std::vector<std::int64_t> shape = static_shape(*buffer);
+      if (shape.size() == 1) shape.insert(shape.begin(), 1);
+      shape.insert(shape.begin(), ring.depth);
+      tiles.push_back(b_.smem(fresh(buffer->name), buffer->type, shape, {placed_.shared.at(buffer.get()).swizzle}));
+      tiles_[buffer.get()] = tiles.back();
+    }
+    channels_.push_back(b_.channel(fresh(ring.name), ring.depth, std::move(tiles)));
+  }
+}
+
+roles::Map Lowering::map_of(const Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle) {
+  std::string key = fmt::format("{} {} {}", tensor->name, fmt::join(box, " "), roles::swizzle_span(swizzle));
+  auto it = maps_.find(key);
+  if (it == maps_.end()) it = maps_.emplace(key, b_.map(fresh(tensor->name + "_map"), tensor, box, swizzle)).first;
+  return it->second;
+}
+
+void Lowering::declare_maps(const Body& body) {
+  walk(body, [&](const Stmt& stmt) {
+    const auto* op = std::get_if<TileOp>(&stmt.node);
+    if (op == nullptr || op->kind != OpKind::copy) return;
+    if (std::get<place::CopyAtom>(placed_.atom(stmt)).way == place::CopyWay::staged_store)
+      declare_staging(std::make_shared<const Stmt>(stmt));
+  });
+}
+
+/// Types of loads' maps are declared where they are used; those of stores need memory, which is declared before.
+void Lowering::declare_staging(const StmtRef& stmt) {
+  const TileOp& op = std::get<TileOp>(stmt->node);
+  const Buffer &from = op.operands[0].buffer, &to = op.operands[1].buffer;
+  std::int64_t columns = static_shape(*from)[1], rows = own_rows(from), bytes = dtype_bits(to->type) / 8;
+  roles::Swizzle swizzle = place::widest_swizzle(columns * bytes);
+  Staging made;
+  made.chunk = roles::swizzle_span(swizzle) / bytes;
+  made.slices = std::min<std::int64_t>(2, columns / made.chunk);
+  TileDims dims = tile_dims(op.operands[1], static_shape(*from));
+  dims.box[dims.row()] = std::min(rows, kMaxBox);
+  dims.box[dims.column()] = made.chunk;
+  made.smem = b_.smem(fresh(from->name + "_stage"), to->type, {placed_.replicas, made.slices, rows, made.chunk},
+                      {swizzle});
+  made.map = map_of(to, dims.box, swizzle);
+  for (const auto& [known, atom] : placed_.atoms) {
+    if (known->loc.line == stmt->loc.line && known->loc.column == stmt->loc.column) stagings_[known] = made;
+  }
+}
+
+// ---- What both roles do --------------------------------------------------------------------------------------------
+
+void Lowering::begin_role() {
+  role_names_.clear();
+  counters_.clear();
+  counter_vars_.clear();
+  for (std::size_t r = 0; r < channels_.size(); ++r) {
+    counter_vars_.push_back(b_.var(fresh(channels_.size() == 1 ? "n" : "n_" + channels_[r]->name), DType::u32, 0));
+    counters_.emplace_back(counter_vars_.back());
+  }
+}
+
+/// Calls `item` with the grid's variables bound, once or for each of the block's tiles.
+void Lowering::work(const std::function<void()>& item) {
+  const roles::Builtins& own = b_.builtins();
+  if (schedule_.place.work.kind != plan::WorkKind::persistent) {
+    Scalars::Scope scope(scalars_);
+    decode(own.block);
+    item();
+    return;
+  }
+  b_.loop(fresh("tile"), {own.block, counts_.back(), own.blocks}, [&](const Value& tile) {
+    Scalars::Scope scope(scalars_);
+    decode(tile);
+    item();
+  });
+}
+
+/// The coordinates of a tile by its number. Grouped: `group` rows of tiles are walked column by column.
+void Lowering::decode(const Value& tile) {
+  const auto& grid = kernel_.grid;
+  const plan::Work& work = schedule_.place.work;
+  auto name = [&](std::size_t d, const Value& value) {
+    scalars_.bind(grid[d].var, b_.let(fresh(grid[d].var->name), value));
+  };
+  if (grid.size() == 1) return name(0, tile);
+  Value plane = tile;
+  if (grid.size() == 3) {
+    name(2, tile / (counts_[0] * counts_[1]));
+    plane = b_.let(fresh("plane"), tile % (counts_[0] * counts_[1]));
+  }
+  if (work.order != plan::TileOrder::grouped) {
+    name(0, plane % counts_[0]);
+    return name(1, plane / counts_[0]);
+  }
+  Value span = work.group * counts_[0];
+  Value first = b_.let(fresh("first"), plane / span * work.group);
+  Value rows = b_.let(fresh("rows"), min(counts_[1] - first, work.group));
+  name(1, first + plane % span % rows);
+  name(0, plane % span / rows);
+}
+
+bool Lowering::is_uniform_let(const Let& node) const {
+  bool ok = true;
+  walk(node.value, [&](const Expr& e) {
+    const auto* load = std::get_if<Load>(&e.node);
+    if (load != nullptr && load->buffer->scope != Scope::global) ok = false;
+  });
+  return ok;
+}
+
+void Lowering::let(const Let& node) {
+  auto element = [&](const Load& load, const Values& index) { return roles::build::element(load.buffer, index); };
+  Value value = scalars_.convert(node.value, element);
+  scalars_.bind(node.var, b_.let(fresh(node.var->name), value));
+  scalars_.add_let(node);
+}
+
+Value Lowering::slot(std::size_t ring, int behind) const {
+  Value n = behind == 0 ? counter(ring) : counter(ring) - behind;
+  return n % rings_.all()[ring].depth;
+}
+
+roles::ChannelRef Lowering::item(std::size_t ring, int behind) const {
+  return at(channels_[ring], behind == 0 ? counter(ring) : counter(ring) - behind);
+}
+
+roles::SmemRef Lowering::tile(const Buffer& buffer, const Values& index) {
+  Values full = index;
+  if (auto ring = rings_.ring_of(buffer)) full.insert(full.begin(), slot(*ring, lead_));
+  return at(tiles_.at(buffer.get()), full);
+}
+
+void Lowering::advance(const std::vector<std::size_t>& rings) {
+  for (std::size_t ring : rings) b_.set(counter_vars_[ring], counter(ring) + 1);
+}
+
+// ---- All of it -----------------------------------------------------------------------------------------------------
+
+/// What is left of the register file when the loading role has its share.
+int Lowering::registers(int load_registers) const {
+  auto file = placed_.device.limits->registers_per_unit.integer();
+  std::int64_t threads = std::int64_t{placed_.replicas} * placed_.warps * 32;
+  std::int64_t each = (file - 128 * load_registers) / threads / 8 * 8;
+  return static_cast<int>(std::min<std::int64_t>(each, 240));
+}
+
+Diagnostics Lowering::check(const roles::Program& program) const {
+  Diagnostics found;
+  roles::Limits limits = roles::limits_of(placed_.device);
+  std::int64_t bytes = roles::arena(program).bytes;
+  if (bytes > limits.smem_block) {
+    std::string rings;
+    for (const Ring& ring : rings_.all())
+      rings += fmt::format("{}{} slots of {}", rings.empty() ? "" : ", ", ring.depth, ring.name);
+    found.error(Rule::pipeline_capacity, kernel_.loc,
+                fmt::format("a block needs {} bytes of shared memory, and {} has {} ({})", bytes, placed_.device.name,
+                            limits.smem_block, rings));
+    return found;
+  }
+  found = roles::verify(program, limits);
+  return found;
+}
+
+Result<roles::Program> Lowering::run() {
+  head();
+  // A role without registers of its own only where it is the only one.
+  bool loads = !channels_.empty();
+  if (loads) load_role();
+  math_role();
+  if (diags_.has_errors()) return diags_;
+  roles::Program program = b_.build();
+  program.params = kernel_.params;
+  program.dims = kernel_.dims;
+  program.requires_ = kernel_.requires_;
+  for (const Var& dim : scalars_.narrowed()) {
+    program.requires_.push_back({Value(dim) <= Value(Scalars::kMostExtent), "larger extents take 64-bit arithmetic", kernel_.loc});
+  }
+  program.loc = kernel_.loc;
+  Diagnostics found = check(program);
+  if (found.has_errors()) return found;
+  return program;
+}
+
+Result<roles::Program> lower(const place::Placed& placed, const plan::Schedule& schedule) {
+  auto rings = Rings::find(placed, schedule);
+  if (!rings) return rings.diagnostics();
+  return Lowering(placed, schedule, std::move(*rings)).run();
+}
+
+}  // namespace plait::pipeline

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <deque>
+#include <set>
+
+#include "pipeline/rings.h"
+#include "pipeline/scalars.h"
+
+namespace plait::pipeline {
+
+/// How a fragment gets to a tensor: slices of its columns through shared memory, so that one is stored while the next
+/// is being written.
+struct Staging {
+  roles::Smem smem;  ///< [replicas, slices, 64 · rows, chunk]
+  roles::Map map;
+  std::int64_t chunk = 64;  ///< columns of a slice
+  std::int64_t slices = 2;
+};
+
+/// Which dimensions of a tensor the rows and columns of a tile run along, and the box that covers the tile.
+struct TileDims {
+  std::vector<std::size_t> of;          ///< one a dimension of the tile
+  std::vector<std::int64_t> box;        ///< one a dimension of the tensor: extents of the tile, else 1
+  std::size_t row() const { return of.size() > 1 ? of[of.size() - 2] : of.back(); }
+  std::size_t column() const { return of.back(); }
+};
+TileDims tile_dims(const ir::Region& global, const std::vector<std::int64_t>& shape);
+
+roles::CacheHint hint_of(const ir::TileOp& copy);
+
+/// Registers of a thread of the role that loads: addresses, counters and the tile's coordinates.
+inline constexpr int kLoadRegisters = 40;
+inline constexpr std::int64_t kMaxBox = 256;
+
+/// Where the lowering of one kernel stands.
+class Lowering {
+ public:
+  Lowering(const place::Placed& placed, const plan::Schedule& schedule, Rings rings);
+  Result<roles::Program> run();
+
+ private:
+  using Builder = roles::build::Builder;
+  using Fragment = roles::Fragment;
+
+  // lowering.cpp: what both roles share
+  void head();
+  void declare_tiles();
+  void declare_maps(const ir::Body& body);
+  void declare_staging(const ir::StmtRef& stmt);
+  roles::Map map_of(const ir::Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle);
+  std::string fresh(const std::string& name);
+  void work(const std::function<void()>& item);
+  void decode(const Value& tile);
+  void let(const ir::Let& node);
+  void begin_role();
+  int registers(int load_registers) const;
+  Diagnostics check(const roles::Program& program) const;
+  Value counter(std::size_t ring) const { return counters_.at(ring); }
+  Value slot(std::size_t ring, int behind = 0) const;
+  roles::ChannelRef item(std::size_t ring, int behind = 0) const;
+  /// The index of a tile: its slot, where it has slots, and the rest.
+  roles::SmemRef tile(const ir::Buffer& buffer, const Values& index);
+  void advance(const std::vector<std::size_t>& rings);
+  bool is_uniform_let(const ir::Let& node) const;
+
+  // loads.cpp: the role that loads
+  void load_role();
+  void load_body(const ir::Body& body);
+  void load_tile(const ir::Stmt& stmt, std::size_t ring);
+
+  // steps.cpp: the role that computes
+  struct Step {
+    ir::StmtRef stmt;
+    int stage = 0;
+  };
+  struct Group {  ///< of wgmma that may be under way
+    std::set<ir::Buffer> reads, writes;
+    std::vector<std::pair<std::size_t, int>> releases;  ///< (ring, items behind) once it is done
+  };
+  void math_role();
+  void math_body(const ir::Body& body);
+  using Around = std::function<void(const Step&, const std::function<void()>&)>;
+  void steps(const std::vector<Step>& list, int lead, const Around& around);
+  void one_after_another(const std::vector<Step>& list);
+  std::vector<std::size_t> filled(const std::vector<Step>& list) const;
+  void give_back(std::size_t ring);
+  void statement(const ir::StmtRef& stmt);
+  void control(const ir::StmtRef& stmt);
+  void loop_over(const ir::For& loop, const Value& begin, const std::function<void(const Value&)>& body);
+  void pipelined_loop(const ir::For& loop, const plan::LoopPlan& plan);
+  std::vector<Step> steps_of(const ir::For& loop, const plan::LoopPlan& plan);
+  void lets_for(const Step& step, const std::vector<Step>& list);
+  void ramp(const std::vector<Step>& all, int span, const ir::For& loop);
+  void settle(const Touched& use);
+  void await(std::size_t pending);
+  void release(std::size_t ring, int behind);
+
+  // products.cpp, elements.cpp, stores.cpp: operations of the role that computes
+  void operation(const ir::Stmt& stmt);
+  void product(const ir::Stmt& stmt, const place::GemmAtom& atom);
+  void nest(const ir::Stmt& stmt, const place::NestAtom& atom);
+  void each_of_nest(const ir::For& loop, const place::NestAtom& atom);
+  void fill(const ir::Stmt& stmt);
+  void reduce(const ir::Stmt& stmt);
+  void move(const ir::Stmt& stmt);
+  void load_elements(const ir::Stmt& stmt);
+  void store_elements(const ir::Stmt& stmt);
+  void staged_store(const ir::Stmt& stmt);
+  void define_fragments();
+  Fragment fragment(const ir::Buffer& buffer) const { return fragments_.at(buffer.get()); }
+  Fragment like(const Fragment& of, const std::string& name, ir::DType type);
+  void each(const Fragment& domain, const std::function<Value(const Values& own)>& value);
+  void each(const Fragment& dst, const Fragment& src);
+  std::int64_t own_rows(const ir::Buffer& buffer) const;
+  Value row_of(const Value& own, std::int64_t rows) const;
+  Values origin_of(const ir::Region& region, const TileDims& dims, std::int64_t rows);
+
+  // masks.cpp
+  std::optional<Value> holds_everywhere(const ir::ExprRef& cond, const ir::For& nest, std::int64_t rows);
+  std::optional<Value> nothing_to_mask(const ir::For& nest, const place::NestAtom& atom);
+
+  const place::Placed& placed_;
+  const plan::Schedule& schedule_;
+  const ir::Kernel& kernel_;
+  Rings rings_;
+  graph::Names names_;
+  Builder b_;
+  Scalars scalars_;
+  Diagnostics diags_;
+  std::set<std::string> head_names_, role_names_;
+
+  std::unordered_map<const ir::BufferDecl*, roles::Smem> tiles_;
+  std::vector<roles::Channel> channels_;
+  std::unordered_map<const ir::Stmt*, Staging> stagings_;
+  std::map<std::string, roles::Map> maps_;
+  std::vector<Value> counts_;  ///< of tiles along each grid axis
+  std::vector<Value> counters_;
+  std::vector<ir::Var> counter_vars_;
+  int lead_ = 0;  ///< stages by which the step being emitted runs behind the counters
+
+  std::unordered_map<const ir::BufferDecl*, Fragment> fragments_;
+  std::deque<Group> under_way_;
+};
+
+}  // namespace plait::pipeline

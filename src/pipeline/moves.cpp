@@ -1,0 +1,91 @@
+#include "ir/build.h"
+#include "pipeline/lowering.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+using roles::FragmentKind;
+using roles::build::at;
+
+roles::CacheHint hint_of(const TileOp& op) {
+  switch (std::get<CopyAttrs>(op.attrs).cache) {
+    case CacheHint::none:
+      return roles::CacheHint::none;
+    case CacheHint::evict_first:
+      return roles::CacheHint::evict_first;
+    case CacheHint::evict_last:
+      return roles::CacheHint::evict_last;
+  }
+  return roles::CacheHint::none;
+}
+
+/// Where the replica's part of a tile starts in a tensor.
+Values Lowering::origin_of(const Region& region, const TileDims& dims, std::int64_t rows) {
+  Values begin;
+  for (const Range& range : region.ranges) begin.push_back(scalars_.index(range.begin));
+  std::size_t row = dims.of.size() > 1 ? dims.row() : dims.of.front();
+  if (placed_.replicas > 1) begin[row] = begin[row] + Value(b_.builtins().replica) * rows;
+  return begin;
+}
+
+/// Registers to a tensor, each thread what it owns.
+void Lowering::store_elements(const Stmt& stmt) {
+  const TileOp& op = std::get<TileOp>(stmt.node);
+  const Buffer &from = op.operands[0].buffer, &to = op.operands[1].buffer;
+  Fragment src = fragment(from);
+  if (from->type != to->type) {
+    Fragment converted = like(src, from->name + "_" + std::string(dtype_name(to->type)), to->type);
+    each(converted, src);
+    src = converted;
+  }
+  TileDims dims = tile_dims(op.operands[1], static_shape(*from));
+  b_.add(roles::StoreTensor{at(to, origin_of(op.operands[1], dims, own_rows(from))), src, hint_of(op)});
+}
+
+void Lowering::load_elements(const Stmt& stmt) {
+  const TileOp& op = std::get<TileOp>(stmt.node);
+  const Region& src = op.operands[0];
+  const Buffer& to = op.operands[1].buffer;
+  Fragment dst = fragment(to), into = dst;
+  if (src.buffer->type != to->type) into = like(dst, to->name + "_" + std::string(dtype_name(src.buffer->type)), src.buffer->type);
+  TileDims dims = tile_dims(src, static_shape(*to));
+  Values begin = origin_of(src, dims, own_rows(to));
+  if (src.buffer->scope == Scope::global) {
+    b_.add(roles::LoadTensor{into, at(src.buffer, begin), hint_of(op)});
+  } else {
+    b_.add(roles::LoadShared{into, tile(src.buffer, begin)});
+  }
+  if (into != dst) each(dst, into);
+}
+
+/// A slice is written to shared memory while those before it are being stored. Barriers stand between the threads that
+/// write it and the one that stores it.
+void Lowering::staged_store(const Stmt& stmt) {
+  const TileOp& op = std::get<TileOp>(stmt.node);
+  const Buffer& from = op.operands[0].buffer;
+  const Staging& staging = stagings_.at(&stmt);
+  std::int64_t rows = own_rows(from), columns = static_shape(*from)[1];
+  TileDims dims = tile_dims(op.operands[1], static_shape(*from));
+  Values begin = origin_of(op.operands[1], dims, rows);
+  Value replica = placed_.replicas == 1 ? Value(0) : Value(b_.builtins().replica);
+  Value barrier = placed_.replicas == 1 ? Value(1) : 1 + replica;
+  std::int64_t threads = std::int64_t{placed_.warps} * 32;
+  b_.unrolled(fresh("j"), columns / staging.chunk, [&](const Value& j) {
+    Value slice = staging.slices == 1 ? Value(0) : j % staging.slices;
+    b_.elect([&] { b_.add(roles::BulkWait{static_cast<int>(staging.slices) - 1, true}); });
+    b_.add(roles::BarrierSync{barrier, threads});
+    for (std::int64_t row = 0; row < rows; row += 64)
+      b_.add(roles::StMatrix{at(staging.smem, {replica, slice, row, 0}), at(fragment(from), {row, staging.chunk * j}),
+                             staging.chunk});
+    b_.add(roles::Fence{roles::FenceKind::proxy_async});
+    b_.add(roles::BarrierSync{barrier, threads});
+    b_.elect([&] {
+      Values to = begin;
+      to[dims.column()] = to[dims.column()] + staging.chunk * j;
+      b_.add(roles::TmaStore{staging.map, roles::build::exprs(to), at(staging.smem, {replica, slice, 0, 0}), hint_of(op)});
+      b_.add(roles::BulkCommit{});
+    });
+  });
+}
+
+}  // namespace plait::pipeline

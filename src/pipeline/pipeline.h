@@ -1,0 +1,14 @@
+#pragma once
+
+#include "place/placed.h"
+#include "plan/schedule.h"
+
+/// Carries out a schedule: a placed tile program becomes a role program.
+namespace plait::pipeline {
+
+/// The role that loads and the role that computes, joined by channels, one a set of tiles that are read together.
+/// Every kernel-side rule that the program breaks is reported at its tile statement; what comes out has passed
+/// roles::verify.
+Result<roles::Program> lower(const place::Placed& placed, const plan::Schedule& schedule);
+
+}  // namespace plait::pipeline

@@ -1,0 +1,257 @@
+#include "pipeline/rings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/visit.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+
+namespace {
+
+const std::vector<std::size_t> kNone;
+
+void touch_ops(const Stmt& stmt, Touched& out) {
+  std::visit(Overload{[&](const TileOp& op) {
+                        const std::vector<Effect>& effects = op_info(op.kind).effects;
+                        for (std::size_t i = 0; i < op.operands.size(); ++i) {
+                          bool clears = std::holds_alternative<GemmAttrs>(op.attrs) &&
+                                        std::get<GemmAttrs>(op.attrs).clear_accum && i == 2;
+                          if (effects[i] != Effect::write && !clears) out.reads.insert(op.operands[i].buffer);
+                          if (effects[i] != Effect::read) out.writes.insert(op.operands[i].buffer);
+                        }
+                      },
+                      [&](const Store& store) { out.writes.insert(store.buffer); },
+                      [&](const AtomicElement& atomic) {
+                        out.reads.insert(atomic.buffer);
+                        out.writes.insert(atomic.buffer);
+                      },
+                      [](const auto&) {}},
+             stmt.node);
+  for_each_expr(stmt, [&](const ExprRef& root) {
+    walk(root, [&](const Expr& e) {
+      if (const auto* load = std::get_if<Load>(&e.node)) out.reads.insert(load->buffer);
+    });
+  });
+}
+
+const Body* body_of(const Stmt& stmt) {
+  if (const auto* loop = std::get_if<For>(&stmt.node)) return &loop->body;
+  if (const auto* loop = std::get_if<While>(&stmt.node)) return &loop->body;
+  if (const auto* task = std::get_if<Task>(&stmt.node)) return &task->body;
+  return nullptr;
+}
+
+void for_each_body_of(const Stmt& stmt, const std::function<void(const Body&)>& fn) {
+  if (const Body* body = body_of(stmt)) return fn(*body);
+  if (const auto* node = std::get_if<If>(&stmt.node)) {
+    fn(node->then_body);
+    fn(node->else_body);
+  }
+}
+
+}  // namespace
+
+Touched touched(const Stmt& stmt) {
+  Touched out;
+  touch_ops(stmt, out);
+  for_each_body_of(stmt, [&](const Body& body) { walk(body, [&](const Stmt& inner) { touch_ops(inner, out); }); });
+  return out;
+}
+
+/// Finds them body by body: a tile is loaded and read in one body, so that both roles count the same items.
+class RingFinder {
+ public:
+  RingFinder(const place::Placed& placed, const plan::Schedule& schedule)
+      : placed_(placed), schedule_(schedule), names_(graph::name_statements(placed.kernel)) {}
+
+  Result<Rings> run() {
+    body(placed_.kernel.body, nullptr);
+    if (diags_.has_errors()) return diags_;
+    note(placed_.kernel.body);
+    check_outside(placed_.kernel.body, {});
+    if (diags_.has_errors()) return diags_;
+    return std::move(rings_);
+  }
+
+ private:
+  struct Load {
+    StmtRef copy;
+    Buffer buffer;
+    std::vector<const Stmt*> readers;
+  };
+
+  void body(const Body& body, const plan::LoopPlan* plan);
+  void readers(const Body& body, Load& load);
+  void join(const std::vector<Load>& loads, const plan::LoopPlan* plan);
+  std::optional<std::size_t> existing(const std::vector<Load>& loads, const Loc& loc);
+  void note(const Body& body);
+  void check_outside(const Body& body, std::set<Buffer> seen);
+
+  const place::Placed& placed_;
+  const plan::Schedule& schedule_;
+  graph::Names names_;
+  Rings rings_;
+  Diagnostics diags_;
+};
+
+void RingFinder::readers(const Body& body, Load& load) {
+  bool behind = false;
+  for (const StmtRef& stmt : body) {
+    if (stmt == load.copy) {
+      behind = true;
+      continue;
+    }
+    if (!touched(*stmt).reads.contains(load.buffer)) continue;
+    if (behind) {
+      load.readers.push_back(stmt.get());
+      continue;
+    }
+    diags_
+        .error(Rule::pipeline_ring, stmt->loc,
+               fmt::format("`{}` is read here and loaded behind, so each iteration reads what the last one loaded",
+                           load.buffer->name))
+        .notes.push_back({load.copy->loc, "the load"});
+  }
+}
+
+void RingFinder::body(const Body& body, const plan::LoopPlan* plan) {
+  std::vector<Load> loads;
+  for (const StmtRef& stmt : body) {
+    const auto* op = std::get_if<TileOp>(&stmt->node);
+    if (op != nullptr && op->kind == OpKind::copy &&
+        std::get<place::CopyAtom>(placed_.atom(*stmt)).way == place::CopyWay::tma_load) {
+      loads.push_back({stmt, op->operands[1].buffer, {}});
+      readers(body, loads.back());
+    }
+    const auto* loop = std::get_if<For>(&stmt->node);
+    const plan::LoopPlan* inner = loop == nullptr ? nullptr : schedule_.find(names_.at(stmt.get()));
+    if (loop != nullptr && loop->kind == LoopKind::parallel) continue;
+    for_each_body_of(*stmt, [&](const Body& b) { this->body(b, inner != nullptr ? inner : plan); });
+  }
+  while (!loads.empty()) {
+    std::vector<Load> together, rest;
+    for (Load& load : loads) {
+      (load.readers == loads.front().readers || &load == &loads.front() ? together : rest).push_back(load);
+    }
+    join(together, plan);
+    loads = std::move(rest);
+  }
+}
+
+/// The ring that these buffers have from another loop.
+std::optional<std::size_t> RingFinder::existing(const std::vector<Load>& loads, const Loc& loc) {
+  std::optional<std::size_t> found;
+  for (const Load& load : loads) {
+    auto it = rings_.of_.find(load.buffer.get());
+    if (it != rings_.of_.end()) found = it->second;
+  }
+  if (!found) return found;
+  const std::vector<Buffer>& buffers = rings_.rings_[*found].buffers;
+  bool same = buffers.size() == loads.size();
+  for (const Load& load : loads) same = same && std::find(buffers.begin(), buffers.end(), load.buffer) != buffers.end();
+  if (!same)
+    diags_.error(Rule::pipeline_ring, loc, "these tiles are loaded with others elsewhere",
+                 "give each loop tiles of its own, or load the same set in both");
+  return found;
+}
+
+void RingFinder::join(const std::vector<Load>& loads, const plan::LoopPlan* plan) {
+  std::optional<std::size_t> ring = existing(loads, loads.front().copy->loc);
+  std::int64_t depth = 1;
+  for (const Load& load : loads) {
+    if (plan != nullptr && plan->find(names_.at(load.copy.get())) != nullptr)
+      depth = std::max<std::int64_t>(depth, plan->copies(load.buffer->name));
+  }
+  if (!ring) {
+    ring = rings_.rings_.size();
+    Ring made{"", {}, depth};
+    for (const Load& load : loads) {
+      if (std::find(made.buffers.begin(), made.buffers.end(), load.buffer) == made.buffers.end())
+        made.buffers.push_back(load.buffer);
+      rings_.of_[load.buffer.get()] = *ring;
+    }
+    made.name = loads.size() == 1 ? loads.front().buffer->name + "_ring" : "ring";
+    rings_.rings_.push_back(std::move(made));
+  }
+  Ring& known = rings_.rings_[*ring];
+  known.depth = std::max(known.depth, depth);
+  for (const Load& load : loads) rings_.filled_[load.copy.get()] = *ring;
+}
+
+void RingFinder::note(const Body& body) {
+  for (const StmtRef& stmt : body) {
+    auto rings = [&](const std::set<Buffer>& buffers) {
+      std::set<std::size_t> found;
+      for (const Buffer& buffer : buffers) {
+        auto it = rings_.of_.find(buffer.get());
+        if (it != rings_.of_.end()) found.insert(it->second);
+      }
+      return std::vector<std::size_t>(found.begin(), found.end());
+    };
+    rings_.reads_[stmt.get()] = rings(touched(*stmt).reads);
+    std::set<std::size_t> fills;
+    if (auto own = rings_.filled_by(*stmt)) fills.insert(*own);
+    for_each_body_of(*stmt, [&](const Body& inner) {
+      note(inner);
+      for (const StmtRef& s : inner) {
+        const auto& below = rings_.filled_within(*s);
+        fills.insert(below.begin(), below.end());
+      }
+    });
+    rings_.fills_[stmt.get()].assign(fills.begin(), fills.end());
+  }
+}
+
+/// A reader must have the load before it, in its own body or one around it.
+void RingFinder::check_outside(const Body& body, std::set<Buffer> seen) {
+  for (const StmtRef& stmt : body) {
+    auto filled = rings_.filled_.find(stmt.get());
+    if (filled != rings_.filled_.end()) {
+      seen.insert(std::get<TileOp>(stmt->node).operands[1].buffer);
+      continue;
+    }
+    bool inner = false;
+    for_each_body_of(*stmt, [&](const Body& b) {
+      inner = true;
+      check_outside(b, seen);
+    });
+    if (inner) continue;
+    for (const Buffer& buffer : touched(*stmt).reads) {
+      if (rings_.of_.contains(buffer.get()) && !seen.contains(buffer))
+        diags_.error(Rule::pipeline_ring, stmt->loc,
+                     fmt::format("`{}` is read outside of the body that loads it", buffer->name));
+    }
+  }
+}
+
+Result<Rings> Rings::find(const place::Placed& placed, const plan::Schedule& schedule) {
+  return RingFinder(placed, schedule).run();
+}
+
+std::optional<std::size_t> Rings::filled_by(const Stmt& stmt) const {
+  auto it = filled_.find(&stmt);
+  if (it == filled_.end()) return {};
+  return it->second;
+}
+
+const std::vector<std::size_t>& Rings::read_by(const Stmt& stmt) const {
+  auto it = reads_.find(&stmt);
+  return it == reads_.end() ? kNone : it->second;
+}
+
+const std::vector<std::size_t>& Rings::filled_within(const Stmt& stmt) const {
+  auto it = fills_.find(&stmt);
+  return it == fills_.end() ? kNone : it->second;
+}
+
+std::optional<std::size_t> Rings::ring_of(const Buffer& buffer) const {
+  auto it = of_.find(buffer.get());
+  if (it == of_.end()) return {};
+  return it->second;
+}
+
+}  // namespace plait::pipeline

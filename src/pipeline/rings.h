@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+
+#include "place/placed.h"
+#include "plan/schedule.h"
+
+namespace plait::pipeline {
+
+/// Tiles that one role loads for another, in `depth` slots; they are read together.
+struct Ring {
+  std::string name;
+  std::vector<ir::Buffer> buffers;
+  std::int64_t depth = 1;
+};
+
+/// The rings of a kernel and which of them each statement has to do with.
+class Rings {
+ public:
+  /// Refuses tiles that are read before they are loaded, or by statements that do not see the load.
+  static Result<Rings> find(const place::Placed& placed, const plan::Schedule& schedule);
+
+  const std::vector<Ring>& all() const { return rings_; }
+  /// The ring that a copy fills; none for other statements.
+  std::optional<std::size_t> filled_by(const ir::Stmt& stmt) const;
+  /// Rings whose tiles a statement or its body reads, ascending.
+  const std::vector<std::size_t>& read_by(const ir::Stmt& stmt) const;
+  /// Rings that a statement or its body fills, ascending.
+  const std::vector<std::size_t>& filled_within(const ir::Stmt& stmt) const;
+  std::optional<std::size_t> ring_of(const ir::Buffer& buffer) const;
+
+ private:
+  friend class RingFinder;
+  std::vector<Ring> rings_;
+  std::unordered_map<const ir::BufferDecl*, std::size_t> of_;
+  std::unordered_map<const ir::Stmt*, std::vector<std::size_t>> reads_, fills_;
+  std::unordered_map<const ir::Stmt*, std::size_t> filled_;
+};
+
+/// Buffers that a statement or its body reads, or writes.
+struct Touched {
+  std::set<ir::Buffer> reads, writes;
+};
+Touched touched(const ir::Stmt& stmt);
+
+}  // namespace plait::pipeline

@@ -1,0 +1,286 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "pipeline/lowering.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+
+namespace {
+
+bool meet(const std::set<Buffer>& a, const std::set<Buffer>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const Buffer& buffer) { return b.contains(buffer); });
+}
+
+}  // namespace
+
+void Lowering::math_role() {
+  bool alone = channels_.empty();
+  std::optional<int> regs;
+  if (!alone) regs = registers(kLoadRegisters);
+  b_.role("math", {placed_.replicas, placed_.warps, regs}, [&] {
+    begin_role();
+    define_fragments();
+    work([&] { math_body(kernel_.body); });
+    if (!stagings_.empty()) b_.elect([&] { b_.add(roles::BulkWait{0, false}); });
+  });
+}
+
+// ---- What is under way ---------------------------------------------------------------------------------------------
+
+/// Waits until at most so many groups are under way, and gives back the slots that the others read.
+void Lowering::await(std::size_t pending) {
+  if (under_way_.size() <= pending) return;
+  b_.add(roles::WgmmaAwait{static_cast<int>(pending)});
+  while (under_way_.size() > pending) {
+    for (auto [ring, behind] : under_way_.front().releases) release(ring, behind);
+    under_way_.pop_front();
+  }
+}
+
+void Lowering::release(std::size_t ring, int behind) { b_.add(roles::Release{item(ring, behind)}); }
+
+/// Waits for what a statement that uses these buffers must not overtake.
+void Lowering::settle(const Touched& use) {
+  for (std::size_t i = under_way_.size(); i-- > 0;) {
+    const Group& group = under_way_[i];
+    if (!meet(group.writes, use.reads) && !meet(group.writes, use.writes) && !meet(group.reads, use.writes)) continue;
+    return await(under_way_.size() - 1 - i);
+  }
+}
+
+// ---- Bodies --------------------------------------------------------------------------------------------------------
+
+/// The steps in order. `around` puts each into its surroundings; `lead`: by how much the counters of rings stand ahead
+/// of the iteration of stage 0.
+void Lowering::steps(const std::vector<Step>& list, int lead, const Around& around) {
+  auto reads = [&](const Step& step, std::size_t ring) {
+    const auto& rings = rings_.read_by(*step.stmt);
+    return std::find(rings.begin(), rings.end(), ring) != rings.end();
+  };
+  // By stage and then by order: the way of one iteration through the steps.
+  std::vector<const Step*> path;
+  for (const Step& step : list) path.push_back(&step);
+  std::stable_sort(path.begin(), path.end(), [](const Step* a, const Step* b) { return a->stage < b->stage; });
+  std::set<std::size_t> here;  // rings that this body itself fills
+  for (std::size_t ring : filled(list)) here.insert(ring);
+  for (const Step& step : list) {
+    if (rings_.filled_by(*step.stmt)) continue;
+    std::vector<std::size_t> receives, releases;
+    for (std::size_t ring : rings_.read_by(*step.stmt)) {
+      auto is_reader = [&](const Step* other) { return reads(*other, ring); };
+      if (!here.contains(ring)) continue;
+      if (*std::find_if(path.begin(), path.end(), is_reader) == &step) receives.push_back(ring);
+      if (*std::find_if(path.rbegin(), path.rend(), is_reader) == &step) releases.push_back(ring);
+    }
+    around(step, [&] {
+      b_.origin(step.stmt->loc);
+      lead_ = lead + step.stage;
+      for (std::size_t ring : receives) b_.add(roles::Receive{item(ring, lead_)});
+      settle(touched(*step.stmt));
+      statement(step.stmt);
+      for (std::size_t ring : releases) give_back(ring);
+      lead_ = 0;
+    });
+  }
+}
+
+/// Releases a slot, or has the last group of products that reads it do so.
+void Lowering::give_back(std::size_t ring) {
+  auto reader = std::find_if(under_way_.rbegin(), under_way_.rend(), [&](const Group& group) {
+    return std::any_of(group.reads.begin(), group.reads.end(),
+                       [&](const Buffer& buffer) { return rings_.ring_of(buffer) == ring; });
+  });
+  if (reader == under_way_.rend()) return release(ring, lead_);
+  reader->releases.emplace_back(ring, lead_);
+}
+
+/// Rings that these statements fill, each once.
+std::vector<std::size_t> Lowering::filled(const std::vector<Step>& list) const {
+  std::vector<std::size_t> out;
+  for (const Step& step : list) {
+    auto ring = rings_.filled_by(*step.stmt);
+    if (ring && std::find(out.begin(), out.end(), *ring) == out.end()) out.push_back(*ring);
+  }
+  return out;
+}
+
+void Lowering::math_body(const Body& body) {
+  std::vector<Step> list;
+  for (const StmtRef& stmt : body) list.push_back({stmt, 0});
+  one_after_another(list);
+}
+
+void Lowering::one_after_another(const std::vector<Step>& list) {
+  steps(list, 0, [](const Step&, const std::function<void()>& emit) { emit(); });
+  await(0);
+  advance(filled(list));
+}
+
+void Lowering::statement(const StmtRef& stmt) {
+  if (const auto* node = std::get_if<Let>(&stmt->node)) return let(*node);
+  if (std::holds_alternative<Alloc>(stmt->node)) return;
+  const auto* loop = std::get_if<For>(&stmt->node);
+  bool is_operation = std::holds_alternative<TileOp>(stmt->node) || (loop && loop->kind == LoopKind::parallel);
+  if (is_operation) return operation(*stmt);
+  control(stmt);
+}
+
+void Lowering::control(const StmtRef& stmt) {
+  await(0);
+  if (const auto* loop = std::get_if<For>(&stmt->node)) {
+    const plan::LoopPlan* plan = schedule_.find(names_.at(stmt.get()));
+    if (plan != nullptr) return pipelined_loop(*loop, *plan);
+    return loop_over(*loop, scalars_.index(loop->axes.front().begin), [&](const Value&) { math_body(loop->body); });
+  }
+  if (const auto* task = std::get_if<Task>(&stmt->node)) return math_body(task->body);
+  if (const auto* node = std::get_if<If>(&stmt->node)) {
+    auto inner = [&](const Body& body, bool holds) {
+      Scalars::Scope scope(scalars_);
+      scalars_.assume(node->cond, holds);
+      math_body(body);
+    };
+    roles::build::Builder::Then otherwise;
+    if (!node->else_body.empty()) otherwise = [&] { inner(node->else_body, false); };
+    return b_.if_(scalars_.convert(node->cond), [&] { inner(node->then_body, true); }, otherwise);
+  }
+  diags_.error(Rule::place_operation, stmt->loc, "this statement has no placement yet");
+}
+
+// ---- Loops ---------------------------------------------------------------------------------------------------------
+
+/// The statements of the loop in the order of the schedule; stages count from the first one that computes. Statements
+/// that the schedule does not name are lets, which stand before all and are evaluated for each stage that uses them.
+std::vector<Lowering::Step> Lowering::steps_of(const For& loop, const plan::LoopPlan& plan) {
+  struct Placed {
+    Step step;
+    int order;
+  };
+  std::vector<Placed> list;
+  int least = INT_MAX;
+  for (const StmtRef& stmt : loop.body) {
+    const plan::Slot* slot = plan.find(names_.at(stmt.get()));
+    if (slot == nullptr && std::holds_alternative<If>(stmt->node)) {
+      // A guard: its statements carry the places; they share one.
+      walk(std::get<If>(stmt->node).then_body, [&](const Stmt& inner) {
+        const plan::Slot* own = plan.find(names_.at(&inner));
+        if (own != nullptr && !rings_.filled_by(inner) && slot == nullptr) slot = own;
+      });
+    }
+    int stage = slot == nullptr ? 0 : slot->stage, order = slot == nullptr ? -1 : slot->order;
+    bool computes = slot != nullptr && !rings_.filled_by(*stmt);
+    if (computes) least = std::min(least, stage);
+    list.push_back({{stmt, stage}, order});
+  }
+  std::stable_sort(list.begin(), list.end(), [](const Placed& a, const Placed& b) { return a.order < b.order; });
+  std::vector<Step> steps;
+  for (Placed& placed : list) {
+    if (least != INT_MAX) placed.step.stage = std::max(placed.step.stage - least, 0);
+    steps.push_back(placed.step);
+  }
+  return steps;
+}
+
+void Lowering::loop_over(const For& loop, const Value& begin, const std::function<void(const Value&)>& body) {
+  const LoopAxis& axis = loop.axes.front();
+  b_.loop(fresh(axis.var->name), {begin, scalars_.index(axis.end), scalars_.index(axis.step)}, [&](const Value& value) {
+    Scalars::Scope scope(scalars_);
+    scalars_.bind(axis.var, value);
+    scalars_.add_loop(loop);
+    body(value);
+  });
+}
+
+void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
+  std::vector<Step> list = steps_of(loop, plan);
+  int span = 0;
+  for (const Step& step : list) {
+    if (!rings_.filled_by(*step.stmt)) span = std::max(span, step.stage);
+  }
+  if (span == 0)
+    return loop_over(loop, scalars_.index(loop.axes.front().begin), [&](const Value&) { one_after_another(list); });
+  const LoopAxis& axis = loop.axes.front();
+  if (as_int(axis.begin) != 0 || as_int(axis.step) != 1) {
+    diags_.error(Rule::place_operation, axis.begin->loc, "a pipelined loop whose stages overlap does not count from 0 by 1",
+                 "write range(n) and compute the index in the body");
+    return;
+  }
+  ramp(list, span, loop);
+}
+
+/// The lets of the loop that a step uses, evaluated for the iteration that it belongs to.
+void Lowering::lets_for(const Step& step, const std::vector<Step>& list) {
+  std::set<const VarDecl*> used;
+  auto note = [&](const ExprRef& root) {
+    walk(root, [&](const Expr& e) {
+      if (const auto* ref = std::get_if<VarRef>(&e.node)) used.insert(ref->var.get());
+    });
+  };
+  for_each_expr(*step.stmt, note);
+  if (const auto* loop = std::get_if<For>(&step.stmt->node))
+    walk(loop->body, [&](const Stmt& inner) { for_each_expr(inner, note); });
+  std::vector<const Let*> needed;
+  for (auto it = list.rbegin(); it != list.rend(); ++it) {
+    const auto* node = std::get_if<Let>(&it->stmt->node);
+    if (node == nullptr || !used.contains(node->var.get())) continue;
+    note(node->value);
+    needed.push_back(node);
+  }
+  for (auto it = needed.rbegin(); it != needed.rend(); ++it) let(**it);
+}
+
+/// Iterations overlap: stage s of iteration i runs at time i + s. The first `span` times fill the pipeline, as many
+/// behind the loop drain it.
+void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop) {
+  std::vector<Step> list;
+  for (const Step& step : all) {
+    if (!std::holds_alternative<Let>(step.stmt->node)) list.push_back(step);
+  }
+  const LoopAxis& axis = loop.axes.front();
+  Value trips = b_.let(fresh("trips"), scalars_.index(axis.end));
+  auto at_time = [&](const Value& now, int lead, const std::function<bool(const Step&)>& live,
+                     const std::function<Value(const Step&)>& guard) {
+    steps(list, lead, [&](const Step& step, const std::function<void()>& emit) {
+      if (!live(step)) return;
+      auto emit_inside = [&] {
+        Scalars::Scope scope(scalars_);
+        scalars_.bind(axis.var, step.stage == 0 ? now : now - step.stage);
+        scalars_.add_loop(loop);
+        lets_for(step, all);
+        emit();
+      };
+      if (!guard) return emit_inside();
+      b_.if_(guard(step), [&] {
+        emit_inside();
+        await(0);
+      });
+    });
+    await(0);
+  };
+  using Guard = std::function<Value(const Step&)>;
+  std::vector<std::size_t> rings = filled(list);
+  for (int p = 0; p < span; ++p) {
+    auto live = [&](const Step& step) { return step.stage <= p; };
+    Guard guard = span == 1 ? Guard() : [&](const Step& step) { return trips > p - step.stage; };
+    if (span > 1) at_time(p, 0, live, guard);
+    b_.if_(trips > p, [&] {
+      if (span == 1) at_time(p, 0, live, guard);
+      advance(rings);
+    });
+  }
+  loop_over(loop, span, [&](const Value& now) {
+    at_time(now, 0, [](const Step&) { return true; }, {});
+    advance(rings);
+  });
+  for (int e = 0; e < span; ++e) {
+    b_.if_(trips + e >= span, [&] {
+      at_time(e == 0 ? trips : trips + e, -e, [&](const Step& step) { return step.stage > e; }, {});
+    });
+  }
+}
+
+}  // namespace plait::pipeline

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <set>
+#include <unordered_map>
+
+#include "machine/device.h"
+#include "roles/program.h"
+#include "support/result.h"
+
+/// Placement: which instruction does each tile operation, which threads do it, and where each buffer lies. It comes
+/// before any schedule, on the serial program; docs/design.md, "Placement".
+namespace plait::place {
+
+/// What is known of the tensors of a call. One kernel is made for each set that occurs.
+struct Assumptions {
+  /// Tensors that TMA cannot address: the base or a stride other than the innermost is no multiple of 16 bytes, or the
+  /// innermost is not 1.
+  std::set<std::string> unaligned;
+};
+
+/// What the kernel's threads, tiles and work items look like where the author or a schedule says so.
+struct Wishes {
+  std::optional<int> replicas;  ///< warpgroups that share the rows of every tile
+};
+
+/// A place where a slower way was taken, and why.
+struct Remark {
+  Loc loc;
+  std::string text;
+};
+
+/// A tile in shared memory; with a swizzle TMA and wgmma can use it.
+struct SharedHome {
+  roles::Swizzle swizzle = roles::Swizzle::none;
+};
+
+/// A tile in registers: rows are shared out evenly over the replicas.
+struct FragmentHome {
+  roles::FragmentKind kind = roles::FragmentKind::vector;
+  int vec = 1, lanes = 32;  ///< vector
+  ir::Buffer of = {};       ///< rows: a fragment whose rows these are
+};
+
+/// `A` of each product from shared memory or from registers.
+struct GemmAtom {
+  bool a_in_registers = false;
+};
+enum class CopyWay {
+  tma_load,        ///< global to shared, by a box of a tensor map
+  tma_store,       ///< shared to global, the same
+  staged_store,    ///< registers to global through shared memory: stmatrix, then TMA
+  load_fragment,   ///< global or shared to registers, each thread what it owns
+  store_fragment,  ///< registers to global or shared, the same
+  move_fragment,   ///< registers to registers
+};
+struct CopyAtom {
+  CopyWay way = CopyWay::tma_load;
+};
+/// `buffer[vars] = value` for each element that a thread owns; lets of the nest are put into the values.
+struct NestLine {
+  ir::Buffer buffer;
+  std::vector<ir::ExprRef> index;
+  ir::ExprRef value;
+};
+struct NestAtom {
+  ir::Buffer domain;  ///< a fragment over all of the nest's variables
+  std::vector<NestLine> lines;
+};
+struct FillAtom {};
+/// Along the rows of a fragment, within each thread and then over the lanes of a row.
+struct ReduceAtom {};
+using Atom = std::variant<GemmAtom, CopyAtom, NestAtom, FillAtom, ReduceAtom>;
+
+struct Placed {
+  ir::Kernel kernel;
+  machine::Device device;
+  Assumptions assumptions;
+  int replicas = 1;  ///< of the role that computes
+  int warps = 4;     ///< a replica
+  std::unordered_map<const ir::BufferDecl*, SharedHome> shared;
+  std::unordered_map<const ir::BufferDecl*, FragmentHome> fragments;
+  std::unordered_map<const ir::Stmt*, Atom> atoms;  ///< of every tile operation and parallel nest
+  std::vector<Remark> remarks;
+
+  const Atom& atom(const ir::Stmt& stmt) const { return atoms.at(&stmt); }
+};
+
+/// Refuses, at its statement, what has no placement on the device.
+Result<Placed> place(const ir::Kernel& kernel, const machine::Device& device, const Assumptions& assumptions = {},
+                     const Wishes& wishes = {});
+
+/// Whether the region is the whole of its on-chip buffer.
+bool is_whole(const ir::Region& region);
+
+/// The widest swizzle whose span divides a row of so many bytes; none below 32 bytes.
+roles::Swizzle widest_swizzle(std::int64_t row_bytes);
+
+}  // namespace plait::place

@@ -1,0 +1,63 @@
+#include "device_program.h"
+
+#include <CLI/CLI.hpp>
+
+#include "machine/load.h"
+#include "pipeline/assume.h"
+#include "roles/parse.h"
+#include "roles/verify.h"
+#include "runtime/files.h"
+
+namespace plait::cli {
+namespace {
+
+Result<DeviceProgram> read_roles(const ProgramOptions& options) {
+  if (!options.kernel.empty()) throw UsageError{"--kernel: a .roles file holds one program"};
+  auto source = runtime::read_source(options.path);
+  if (!source) return source.diagnostics();
+  auto program = roles::parse(*source, parse_assignments(options.bindings, "-D"));
+  if (!program) return program.diagnostics();
+  Diagnostics found = roles::verify(*program);
+  if (found.has_errors()) return found;
+  std::string name = program->name;
+  return DeviceProgram{std::move(*program), std::move(name), {}, {}};
+}
+
+Result<std::optional<plan::Schedule>> read_schedule(const std::string& path) {
+  if (path.empty()) return std::optional<plan::Schedule>();
+  auto source = runtime::read_source(path);
+  if (!source) return source.diagnostics();
+  auto schedule = plan::parse(*source);
+  if (!schedule) return schedule.diagnostics();
+  return std::optional(std::move(*schedule));
+}
+
+}  // namespace
+
+void add_schedule_flag(CLI::App& app, DeviceFlags& flags) {
+  app.add_option("--schedule", flags.schedule, "schedule to carry out (default: what the author wrote, by the rules)");
+}
+
+Result<DeviceProgram> load_device_program(const ProgramOptions& options, const DeviceFlags& flags,
+                                          const std::map<std::string, std::int64_t>& dims) {
+  if (roles::is_role_file(options.path)) {
+    if (!flags.schedule.empty()) throw UsageError{"--schedule: a role program carries its schedule out already"};
+    return read_roles(options);
+  }
+  auto session = load_kernel(options.path, options.kernel, parse_assignments(options.bindings, "-D"));
+  if (!session) return session.diagnostics();
+  auto schedule = read_schedule(flags.schedule);
+  if (!schedule) return schedule.diagnostics();
+  std::string name = flags.device;
+  if (name.empty()) name = *schedule ? (*schedule)->device : "h200";
+  auto device = machine::load_device(name);
+  if (!device) return device.diagnostics();
+  auto derived =
+      pipeline::derive(session->kernel, *device, {pipeline::assume(session->kernel, dims), std::move(*schedule)});
+  if (!derived) return derived.diagnostics();
+  DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}};
+  made.derived = std::move(*derived);
+  return made;
+}
+
+}  // namespace plait::cli

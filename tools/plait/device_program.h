@@ -1,0 +1,27 @@
+#pragma once
+
+#include "pipeline/derive.h"
+#include "session.h"
+
+namespace plait::cli {
+
+/// What a device runs: a role program as it was read, or the one that a tile program becomes.
+struct DeviceProgram {
+  roles::Program program;
+  std::string kernel_name;  ///< of the tile program, else the role program's
+  std::optional<ir::Kernel> tile;            ///< tile programs
+  std::optional<pipeline::Derived> derived;  ///< tile programs
+};
+
+/// How a tile program is brought to a device.
+struct DeviceFlags {
+  std::string device;    ///< machine model; empty: that of the schedule or of the role program, else h200
+  std::string schedule;  ///< file; empty: the rules planner's
+};
+void add_schedule_flag(CLI::App& app, DeviceFlags& flags);
+
+/// Reads FILE, which is a tile program or a role program (FILE.roles), for calls with these extents.
+Result<DeviceProgram> load_device_program(const ProgramOptions& options, const DeviceFlags& flags,
+                                          const std::map<std::string, std::int64_t>& dims);
+
+}  // namespace plait::cli
