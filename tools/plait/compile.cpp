@@ -34,7 +34,7 @@ Result<std::string> emit(const ir::Kernel& kernel, const CompileOptions& options
 Result<Made> make(const CompileOptions& options) {
   lang::Bindings bindings = parse_assignments(options.program.bindings, "-D");
   bool wants_roles = options.emit == "source" || options.emit == "ptx" || options.emit == "cubin";
-  if (wants_roles != roles::is_role_file(options.program.path)) {
+  if (wants_roles != holds_roles(options.program.path)) {
     throw UsageError{
         fmt::format("--emit {} is for {}", options.emit, wants_roles ? "role programs (FILE.roles)" : "tile programs")};
   }
@@ -88,7 +88,7 @@ void add_compile(CLI::App& app, Command& command) {
   sub->add_option("--emit", options->emit,
                   "tile programs: llvm, asm, object or header; role programs: source (CUDA C++), ptx or cubin")
       ->required()
-      ->check(CLI::IsMember({"llvm", "asm", "object", "header", "source", "ptx", "cubin"}));
+      ->check(word_check("form", {"llvm", "asm", "object", "header", "source", "ptx", "cubin"}));
   sub->add_option("-o,--output", options->output,
                   "file to write (default: standard output; an object goes to KERNEL.o, a cubin to KERNEL.cubin)");
   sub->add_option("--cpu", options->cpu, "processor by its LLVM name, e.g. x86-64-v3 (default: this machine)");

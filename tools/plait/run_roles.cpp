@@ -161,21 +161,13 @@ Result<std::vector<runtime::StagedFile>> run_on_device(const cuda::Kernel& kerne
 
 Result<cuda::Built> build_file(const std::string& path, const lang::Bindings& bindings, const RolesFlags& flags,
                                bool source_only) {
-  auto text = runtime::read_source(path);
+  auto text = read_program(path);
   if (!text) return text.diagnostics();
   cuda::BuildOptions options;
   options.architecture = flags.architecture;
   options.source_only = source_only;
   options.compile.allow_serialized = flags.allow_serialized;
   return cuda::build(*text, bindings, options);
-}
-
-/// The outcome of a run that has used up its time, as a kernel that waits for ever does.
-Outcome too_late(const RunRequest& request, const Loc& loc, const Outcome& so_far) {
-  Outcome late = so_far;
-  late.text.clear();
-  late.diagnostics.error(Rule::time_limit, loc, fmt::format("the run has taken more than {} s", request.timeout));
-  return late;
 }
 
 }  // namespace
@@ -211,7 +203,8 @@ Outcome run_roles(RunRequest request, RolesFlags flags, const Command& command) 
   outcome.report.set("kernel", name);
   Session session{{}, flags.reference.empty() ? name : flags.reference, request.bindings, built->kernel->signature()};
   describe_code(*built, outcome);
-  Timeout timeout(request.timeout, command, too_late(request, built->kernel->program().loc, outcome));
+  Timeout timeout(request.timeout, command,
+                  too_late("the run", request.timeout, built->kernel->program().loc, outcome));
   auto files = run_on_device(*built->kernel, *context, session, request, outcome);
   timeout.stop();
   if (!files) return fail(files.diagnostics());
