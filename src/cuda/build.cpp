@@ -14,7 +14,8 @@ namespace plait::cuda {
 namespace {
 
 /// The architecture that the caller names, else that of the program's device.
-Result<std::string> choose_architecture(const roles::Program& program, const std::string& named) {
+Result<std::string> choose_architecture(const roles::Program& program, const machine::Device& device,
+                                        const std::string& named) {
   Diagnostics found;
   if (!named.empty()) {
     if (parse_architecture(named)) return named;
@@ -22,9 +23,7 @@ Result<std::string> choose_architecture(const roles::Program& program, const std
                 "name one as NVRTC does, e.g. sm_80, sm_89 or sm_90a");
     return found;
   }
-  auto device = machine::load_device(program.device);
-  if (!device) return device.diagnostics();
-  if (device->target == machine::Target::cuda) return device->arch;
+  if (device.target == machine::Target::cuda) return device.arch;
   found.error(Rule::gpu_architecture, program.loc,
               fmt::format("device '{}' has no NVIDIA architecture", program.device),
               "name the architecture, e.g. --arch sm_90a, or write the program for an NVIDIA device: h200, h100, a100");
@@ -57,7 +56,9 @@ Result<Code> compile_module(const emit::cuda::Module& module, const BuildOptions
 Result<Built> build(roles::Program program, const BuildOptions& options, Diagnostics warnings) {
   Built built;
   Clock clock(built.steps);
-  auto architecture = choose_architecture(program, options.architecture);
+  auto device = machine::load_device(program.device);
+  if (!device) return device.diagnostics();
+  auto architecture = choose_architecture(program, *device, options.architecture);
   if (!architecture) return architecture.diagnostics();
   auto module = emit::cuda::emit(program, *architecture);
   if (!module) return module.diagnostics();
@@ -78,7 +79,9 @@ Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const
   auto program = roles::parse(text, bindings);
   if (!program) return program.diagnostics();
   clock.lap("parse");
-  Diagnostics found = roles::verify(*program);
+  auto device = machine::load_device(program->device);
+  if (!device) return device.diagnostics();
+  Diagnostics found = roles::verify(*program, roles::limits_of(*device));
   if (found.has_errors()) return found;
   clock.lap("verify");
   auto built = build(std::move(*program), options, std::move(found));

@@ -23,7 +23,8 @@ struct Domain {
   bool whole = false;
   bool above_least = false;  ///< least itself is refused
 };
-Domain cycles() { return {"cycles"}; }
+Domain latency() { return {"cycles", 1}; }
+Domain interval() { return {"cycles", 0, 1e9, false, true}; }
 Domain rate(std::string_view unit) { return {std::string(unit), 0, 1e9, false, true}; }
 Domain bytes() { return {"bytes", 1, 1125899906842624.0, true}; }
 
@@ -235,7 +236,7 @@ std::vector<Memory> Reader::memories(const Json& json) {
     auto found = json.find(name);
     if (found == json.end() || object(*found, path, {"capacity", "bandwidth", "latency"}) == nullptr) return;
     result.push_back({kind, figure(*found, path, "capacity", bytes()), figure(*found, path, "bandwidth", rate(unit)),
-                      figure(*found, path, "latency", cycles())});
+                      figure(*found, path, "latency", latency())});
   };
 #define PLAIT_MEMORY(id, unit, own, what) add(MemoryKind::id, unit);
 #include "machine/kinds.def"
@@ -287,8 +288,8 @@ Cost Reader::cost(const Json& json, const std::string& path) {
     wrong(Rule::model_field, path + ".op", fmt::format("there is no operation '{}'", op));
   }
   if (json.contains("variant")) result.variant = text(json, path, "variant");
-  result.latency = figure(json, path, "latency", cycles());
-  result.interval = figure(json, path, "interval", cycles());
+  result.latency = figure(json, path, "latency", latency());
+  result.interval = figure(json, path, "interval", interval());
   return result;
 }
 
@@ -333,29 +334,32 @@ Device Reader::device(const Json& json) {
   return result;
 }
 
-/// Where a parser's complaint about a token that it quotes last stands.
-Loc place_of_token(const SourceRef& source, const std::string& message) {
-  std::size_t end = message.rfind('\''), begin = end == std::string::npos ? end : message.rfind('\'', end - 1);
-  if (begin == std::string::npos) return JsonPlaces::at(source, 0);
-  std::string token = message.substr(begin + 1, end - begin - 1);
-  return JsonPlaces::at(source, source->text().find(token), token.size());
+/// What a parser that stopped at the byte at `at` found there.
+std::string json_fault(const std::string& text, std::size_t at) {
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) return "the text is empty, and a model is a JSON object";
+  if (at >= text.size()) return "the text is no JSON: it ends in the middle of a value";
+  auto byte = static_cast<unsigned char>(text[at]);
+  std::string what = byte > ' ' && byte < 127 ? fmt::format("'{}'", text[at]) : fmt::format("byte 0x{:02x}", byte);
+  return fmt::format("the text is no JSON: {} cannot stand here", what);
 }
 
-/// The part of a parser's message behind its own place.
-std::string reason(std::string message) {
-  if (std::size_t cut = message.find("] "); cut != std::string::npos) message.erase(0, cut + 2);
-  if (message.starts_with("parse error"))
-    if (std::size_t cut = message.find(": "); cut != std::string::npos) message.erase(0, cut + 2);
-  return message;
+/// A number that no f64 holds, which the parser quotes last in its complaint.
+void number_too_large(const SourceRef& source, const std::string& complaint, Diagnostics& diagnostics) {
+  std::size_t end = complaint.rfind('\''), begin = end == std::string::npos ? end : complaint.rfind('\'', end - 1);
+  std::string number = begin == std::string::npos ? "" : complaint.substr(begin + 1, end - begin - 1);
+  std::size_t at = number.empty() ? 0 : source->text().find(number);
+  diagnostics.error(Rule::model_value, JsonPlaces::at(source, at, number.size()),
+                    fmt::format("the number {} is too large", number));
 }
 
 std::optional<Json> parse_json(const SourceRef& source, Diagnostics& diagnostics) {
   try {
     return Json::parse(source->text());
   } catch (const Json::parse_error& e) {
-    diagnostics.error(Rule::model_json, JsonPlaces::at(source, e.byte > 0 ? e.byte - 1 : 0), reason(e.what()));
+    std::size_t at = e.byte > 0 ? e.byte - 1 : 0;
+    diagnostics.error(Rule::model_json, JsonPlaces::at(source, at), json_fault(source->text(), at));
   } catch (const Json::exception& e) {
-    diagnostics.error(Rule::model_value, place_of_token(source, e.what()), reason(e.what()));
+    number_too_large(source, e.what(), diagnostics);
   }
   return {};
 }

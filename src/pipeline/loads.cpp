@@ -48,14 +48,14 @@ void Lowering::load_body(const Body& body) {
       const LoopAxis& axis = loop->axes.front();
       b_.loop(fresh(axis.var->name), {scalars_.index(axis.begin), scalars_.index(axis.end), scalars_.index(axis.step)},
               [&](const Value& value) {
-                Scalars::Scope scope(scalars_);
+                BodyScope scope(*this);
                 scalars_.bind(axis.var, value);
                 scalars_.add_loop(*loop);
                 load_body(loop->body);
               });
     } else if (const auto* node = std::get_if<If>(&stmt->node)) {
       auto inner = [&](const Body& b, bool holds) {
-        Scalars::Scope scope(scalars_);
+        BodyScope scope(*this);
         scalars_.assume(node->cond, holds);
         load_body(b);
       };
@@ -88,10 +88,14 @@ void Lowering::load_tile(const Stmt& stmt, std::size_t ring) {
   roles::Map map = map_of(src.buffer, box, swizzle);
   Values begin;
   for (const Range& range : src.ranges) begin.push_back(scalars_.index(range.begin));
+  auto plus = [](const Value& a, const Value& b) {
+    auto literal = as_int(a.expr());
+    return literal == 0 ? b : a + b;
+  };
   auto issue = [&](const Value& row, const Value& column, bool moves_row, bool moves_column) {
     Values from = begin;
-    if (moves_row) from[dims.row()] = from[dims.row()] + row;
-    if (moves_column) from[dims.column()] = from[dims.column()] + column;
+    if (moves_row) from[dims.row()] = plus(from[dims.row()], row);
+    if (moves_column) from[dims.column()] = plus(from[dims.column()], column);
     Values to = {row, column};
     b_.add(roles::TmaLoad{tile(buffer, to), map, roles::build::exprs(from), {}, nullptr,
                           hint_of(op),
@@ -101,6 +105,7 @@ void Lowering::load_tile(const Stmt& stmt, std::size_t ring) {
     if (shape.back() == columns) {
       issue(r, 0, r != 0, false);
     } else {
+      BodyScope scope(*this);
       b_.unrolled(fresh("p"), shape.back() / columns,
                   [&](const Value& p) { issue(r, columns * p, r != 0, true); });
     }

@@ -145,40 +145,68 @@ void Lowering::begin_role() {
 void Lowering::work(const std::function<void()>& item) {
   const roles::Builtins& own = b_.builtins();
   if (schedule_.place.work.kind != plan::WorkKind::persistent) {
-    Scalars::Scope scope(scalars_);
+    BodyScope scope(*this);
     decode(own.block);
     item();
     return;
   }
   b_.loop(fresh("tile"), {own.block, counts_.back(), own.blocks}, [&](const Value& tile) {
-    Scalars::Scope scope(scalars_);
+    BodyScope scope(*this);
     decode(tile);
     item();
   });
 }
 
-/// The coordinates of a tile by its number. Grouped: `group` rows of tiles are walked column by column.
+/// The coordinates of a tile by its number, the first axis fastest. Grouped: `group` rows of tiles are walked together,
+/// column by column; heads: the same with the second and third axes as one. Longest first: the first axis from its end.
 void Lowering::decode(const Value& tile) {
   const auto& grid = kernel_.grid;
   const plan::Work& work = schedule_.place.work;
   auto name = [&](std::size_t d, const Value& value) {
-    scalars_.bind(grid[d].var, b_.let(fresh(grid[d].var->name), value));
+    bool flipped = d == 0 && work.order == plan::TileOrder::longest_first;
+    Value at = flipped ? counts_[0] - 1 - value : value;
+    scalars_.bind(grid[d].var, b_.let(fresh(grid[d].var->name), at));
   };
   if (grid.size() == 1) return name(0, tile);
-  Value plane = tile;
-  if (grid.size() == 3) {
+  int together = work.order == plan::TileOrder::grouped ? work.group : work.heads;
+  Value rest = tile, lines = counts_[1];
+  if (grid.size() == 3 && work.heads > 1) {
+    lines = b_.let(fresh("lines"), counts_[1] * counts_[2]);
+  } else if (grid.size() == 3) {
     name(2, tile / (counts_[0] * counts_[1]));
-    plane = b_.let(fresh("plane"), tile % (counts_[0] * counts_[1]));
+    rest = b_.let(fresh("plane"), tile % (counts_[0] * counts_[1]));
   }
-  if (work.order != plan::TileOrder::grouped) {
-    name(0, plane % counts_[0]);
-    return name(1, plane / counts_[0]);
+  Value line = rest / counts_[0];
+  if (together > 1) {
+    Value span = b_.let(fresh("span"), together * counts_[0]);
+    Value first = b_.let(fresh("first"), rest / span * together);
+    Value width = b_.let(fresh("width"), min(lines - first, together));
+    line = first + rest % span % width;
+    name(0, rest % span / width);
+  } else {
+    name(0, rest % counts_[0]);
   }
-  Value span = work.group * counts_[0];
-  Value first = b_.let(fresh("first"), plane / span * work.group);
-  Value rows = b_.let(fresh("rows"), min(counts_[1] - first, work.group));
-  name(1, first + plane % span % rows);
-  name(0, plane % span / rows);
+  if (grid.size() == 2 || work.heads == 1) return name(1, line);
+  line = b_.let(fresh("line"), line);
+  name(2, line / counts_[1]);
+  name(1, line % counts_[1]);
+}
+
+/// Whether all that a schedule asks for is done here; the rest is refused at its line.
+bool Lowering::carries_out(const plan::Schedule& schedule) {
+  auto refuse = [&](const Loc& loc, const std::string& what) {
+    diags_.error(Rule::place_operation, loc.known() ? loc : kernel_.loc, what + " has no placement yet");
+  };
+  const plan::Work& work = schedule.place.work;
+  if (work.kind == plan::WorkKind::dynamic || work.kind == plan::WorkKind::stream_k)
+    refuse({}, fmt::format("work {}", plan::name_of(work.kind)));
+  if (work.order == plan::TileOrder::hilbert) refuse({}, "order hilbert");
+  if (work.cluster_x * work.cluster_y > 1) refuse({}, "a cluster");
+  if (work.split_k > 1) refuse({}, "split_k");
+  for (const plan::LoopPlan& loop : schedule.loops) {
+    if (!loop.tokens.empty()) refuse(loop.tokens.front().at.loc, "a token");
+  }
+  return !diags_.has_errors();
 }
 
 bool Lowering::is_uniform_let(const Let& node) const {
@@ -244,6 +272,7 @@ Diagnostics Lowering::check(const roles::Program& program) const {
 }
 
 Result<roles::Program> Lowering::run() {
+  if (!carries_out(schedule_)) return diags_;
   head();
   // A role without registers of its own only where it is the only one.
   bool loads = !channels_.empty();

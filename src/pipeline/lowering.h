@@ -49,6 +49,17 @@ class Lowering {
   void declare_staging(const ir::StmtRef& stmt);
   roles::Map map_of(const ir::Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle);
   std::string fresh(const std::string& name);
+  /// An open body: names given inside are free again at its end, and so is what scalars know.
+  struct BodyScope {
+    explicit BodyScope(Lowering& of) : scalars(of.scalars_), names(of.role_names_), kept(of.role_names_) {}
+    ~BodyScope() { names = std::move(kept); }
+    BodyScope(const BodyScope&) = delete;
+    BodyScope& operator=(const BodyScope&) = delete;
+    Scalars::Scope scalars;
+    std::set<std::string>& names;
+    std::set<std::string> kept;
+  };
+  bool carries_out(const plan::Schedule& schedule);
   void work(const std::function<void()>& item);
   void decode(const Value& tile);
   void let(const ir::Let& node);

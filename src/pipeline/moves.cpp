@@ -70,6 +70,7 @@ void Lowering::staged_store(const Stmt& stmt) {
   Value replica = placed_.replicas == 1 ? Value(0) : Value(b_.builtins().replica);
   Value barrier = placed_.replicas == 1 ? Value(1) : 1 + replica;
   std::int64_t threads = std::int64_t{placed_.warps} * 32;
+  BodyScope scope(*this);
   b_.unrolled(fresh("j"), columns / staging.chunk, [&](const Value& j) {
     Value slice = staging.slices == 1 ? Value(0) : j % staging.slices;
     b_.elect([&] { b_.add(roles::BulkWait{static_cast<int>(staging.slices) - 1, true}); });

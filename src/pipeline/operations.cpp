@@ -79,6 +79,7 @@ Lowering::Fragment Lowering::like(const Fragment& of, const std::string& name, D
 }
 
 void Lowering::each(const Fragment& domain, const std::function<Value(const Values&)>& value) {
+  BodyScope scope(*this);
   bool flat = domain->buffer->shape.size() == 1;
   std::vector<std::string> names = flat ? std::vector<std::string>{"r"} : std::vector<std::string>{"r", "c"};
   for (std::string& name : names) name = fresh(name);
@@ -102,6 +103,7 @@ void Lowering::product(const Stmt& stmt, const place::GemmAtom& atom) {
   Fragment acc = fragment(c);
   std::int64_t rows = own_rows(c), step = kDepthBytes * 8 / dtype_bits(a->type);
   std::int64_t depth = static_shape(*a)[attrs.trans_a ? 0 : 1];
+  BodyScope scope(*this);
   b_.add(roles::Fence{roles::FenceKind::wgmma});
   b_.unrolled(fresh("kk"), depth / step, [&](const Value& kk) {
     for (std::int64_t row = 0; row < rows; row += kWarpgroupRows) {
@@ -136,12 +138,12 @@ void Lowering::nest(const Stmt& stmt, const place::NestAtom& atom) {
 }
 
 void Lowering::each_of_nest(const For& loop, const place::NestAtom& atom) {
+  BodyScope scope(*this);
   Fragment domain = fragment(atom.domain);
   std::int64_t rows = own_rows(atom.domain);
   std::vector<std::string> names;
   for (const LoopAxis& axis : loop.axes) names.push_back(fresh(axis.var->name));
   b_.each(domain, names, [&](const Values& own) {
-    Scalars::Scope scope(scalars_);
     scalars_.add_loop(loop);
     for (std::size_t d = 0; d < own.size(); ++d)
       scalars_.bind(loop.axes[d].var, d == 0 ? row_of(own[d], rows) : own[d]);

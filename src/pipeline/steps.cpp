@@ -140,7 +140,7 @@ void Lowering::control(const StmtRef& stmt) {
   if (const auto* task = std::get_if<Task>(&stmt->node)) return math_body(task->body);
   if (const auto* node = std::get_if<If>(&stmt->node)) {
     auto inner = [&](const Body& body, bool holds) {
-      Scalars::Scope scope(scalars_);
+      BodyScope scope(*this);
       scalars_.assume(node->cond, holds);
       math_body(body);
     };
@@ -188,7 +188,7 @@ std::vector<Lowering::Step> Lowering::steps_of(const For& loop, const plan::Loop
 void Lowering::loop_over(const For& loop, const Value& begin, const std::function<void(const Value&)>& body) {
   const LoopAxis& axis = loop.axes.front();
   b_.loop(fresh(axis.var->name), {begin, scalars_.index(axis.end), scalars_.index(axis.step)}, [&](const Value& value) {
-    Scalars::Scope scope(scalars_);
+    BodyScope scope(*this);
     scalars_.bind(axis.var, value);
     scalars_.add_loop(loop);
     body(value);
@@ -247,7 +247,7 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop) {
     steps(list, lead, [&](const Step& step, const std::function<void()>& emit) {
       if (!live(step)) return;
       auto emit_inside = [&] {
-        Scalars::Scope scope(scalars_);
+        BodyScope scope(*this);
         scalars_.bind(axis.var, step.stage == 0 ? now : now - step.stage);
         scalars_.add_loop(loop);
         lets_for(step, all);

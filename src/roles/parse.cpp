@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <set>
 
 #include "lang/header.h"
@@ -36,6 +37,19 @@ Diagnostics advised(const Diagnostics& found) {
 }  // namespace
 
 bool is_role_file(std::string_view path) { return path.ends_with(".roles"); }
+
+bool is_role_text(std::string_view text) {
+  constexpr std::string_view kWord = "roles";
+  std::size_t at = text.find_first_not_of(" \t\r\n");
+  while (at != std::string_view::npos && text[at] == '#') {
+    at = text.find('\n', at);
+    if (at != std::string_view::npos) at = text.find_first_not_of(" \t\r\n", at);
+  }
+  if (at == std::string_view::npos || !text.substr(at).starts_with(kWord)) return false;
+  std::string_view rest = text.substr(at + kWord.size());
+  bool goes_on = !rest.empty() && (std::isalnum(static_cast<unsigned char>(rest[0])) != 0 || rest[0] == '_');
+  return !goes_on;
+}
 
 Program RoleParser::program(const lang::Bindings& bindings) {
   if (!at_name("roles")) {

@@ -11,5 +11,7 @@ Result<Program> parse(const SourceRef& source, const lang::Bindings& bindings = 
 
 /// Whether a path names a role program: it ends in `.roles`.
 bool is_role_file(std::string_view path);
+/// Whether a text is a role program: its first word, behind comments and blank lines, is `roles`.
+bool is_role_text(std::string_view text);
 
 }  // namespace plait::roles

@@ -145,6 +145,7 @@ Limits limits_of(const machine::Device& device) {
   out.units.emplace();
   for (const machine::Unit& unit : device.units) out.units->push_back(unit.kind);
   if (!device.limits) return out;
+  out.features = device.features;
   const machine::Limits& have = *device.limits;
   out.smem_block = have.smem_per_block.integer();
   out.smem_sm = have.smem_per_unit.integer();
@@ -185,6 +186,7 @@ Diagnostics verify(const Program& program, const Limits& limits) {
   if (!few_declarations(check)) return diags;
   check_names(check);
   if (!diags.has_errors()) {
+    check_features(check);
     check_tasks(check);
     check_channels(check);
   }

@@ -4,7 +4,8 @@
 
 namespace plait::machine {
 struct Device;
-}
+enum class Feature;
+}  // namespace plait::machine
 
 namespace plait::roles {
 
@@ -19,6 +20,8 @@ struct Limits {
   int cluster = 8;                    ///< blocks
   /// Units of each multiprocessor or core; absent: those of any machine.
   std::optional<std::vector<machine::UnitKind>> units = {};
+  /// Of a GPU; absent: those of any.
+  std::optional<std::vector<machine::Feature>> features = {};
 };
 /// Those of a machine model; of one that is no GPU those of an H200.
 Limits limits_of(const machine::Device& device);

@@ -39,6 +39,8 @@ struct Check {
 
 /// Names, scopes, operands, types, numbers of indices.
 void check_names(const Check& check);
+/// Statements that the machine lacks the hardware for.
+void check_features(const Check& check);
 /// Channels: their ends, copies and bytes.
 void check_channels(const Check& check);
 /// Channels: slots taken and given on.

@@ -6,17 +6,45 @@
 namespace plait::sim {
 namespace {
 
-/// Whether computing it reads memory or divides, which it must not in lanes that do not want it.
+bool may_fail(const ir::Binary& e) {
+  if (ir::is_float(e.a->type)) return false;
+  auto by = ir::as_int(e.b);
+  bool shifts = e.op == ir::BinaryOp::shl || e.op == ir::BinaryOp::shr;
+  bool divides = e.op == ir::BinaryOp::div || e.op == ir::BinaryOp::mod || e.op == ir::BinaryOp::ceil_div;
+  if (divides) return !by || *by == 0 || *by == -1;
+  if (shifts) return !by || *by < 0 || *by >= ir::dtype_bits(e.a->type);
+  bool sums = e.op == ir::BinaryOp::add || e.op == ir::BinaryOp::sub || e.op == ir::BinaryOp::mul;
+  return sums && ir::is_signed_integer(e.a->type);
+}
+
+/// Whether computing it reads memory, divides or may overflow, which it must not in lanes that do not want it.
 bool may_fail(const ir::ExprRef& expr) {
   bool found = false;
   ir::walk(expr, [&](const ir::Expr& e) {
-    if (std::holds_alternative<ir::Load>(e.node)) found = true;
     const auto* binary = std::get_if<ir::Binary>(&e.node);
-    if (binary == nullptr || ir::is_float(e.type)) return;
-    bool divides =
-        binary->op == ir::BinaryOp::div || binary->op == ir::BinaryOp::mod || binary->op == ir::BinaryOp::ceil_div;
-    auto by = ir::as_int(binary->b);
-    if (divides && (!by || *by == 0)) found = true;
+    bool negates = std::holds_alternative<ir::Unary>(e.node) || std::holds_alternative<ir::Call>(e.node);  // or abs
+    found |= std::holds_alternative<ir::Load>(e.node) || (binary != nullptr && may_fail(*binary)) ||
+             (negates && ir::is_signed_integer(e.type));
+  });
+  return found;
+}
+
+/// Whether an operation within the expression has an undefined result for these values. Such a one is left to the run,
+/// which reports it where it is reached.
+bool has_undefined(const ir::ExprRef& expr, const runtime::Env& values) {
+  bool found = false;
+  auto value = [&](const ir::ExprRef& e) { return runtime::evaluate(*e, values).value; };
+  ir::walk(expr, [&](const ir::Expr& e) {
+    if (const auto* binary = std::get_if<ir::Binary>(&e.node); binary != nullptr && may_fail(*binary)) {
+      auto a = value(binary->a), b = value(binary->b);
+      found |= a && b && is_undefined(binary->op, binary->a->type, a->i, b->i);
+    }
+    if (!ir::is_signed_integer(e.type)) return;
+    const auto* unary = std::get_if<ir::Unary>(&e.node);
+    const auto* call = std::get_if<ir::Call>(&e.node);  // abs
+    bool negates = unary != nullptr && unary->op == ir::UnaryOp::neg;
+    auto a = negates ? value(unary->a) : call != nullptr ? value(call->args[0]) : std::nullopt;
+    found |= a && is_undefined(ir::BinaryOp::sub, e.type, 0, a->i);
   });
   return found;
 }
@@ -93,7 +121,7 @@ Reg Compiler::variable(const ir::Var& var) {
 Reg Compiler::value(const ir::ExprRef& expr) {
   if (!ir::is_float(expr->type)) {
     runtime::Evaluated known = runtime::evaluate(*expr, literals_);
-    if (known.value) return constant(interp::int_value(known.value->i));
+    if (known.value && !has_undefined(expr, literals_)) return constant(interp::int_value(known.value->i));
   }
   return lower(*expr);
 }

@@ -116,11 +116,19 @@ Step run(Machine& m, Warp& w, const act::LoopTest& a) {
   return inside == 0 ? leave(w, a.exit) : Step::next;
 }
 
-Step run(Machine&, Warp& w, const act::LoopNext& a) {
+Step run(Machine& m, Warp& w, const act::LoopNext& a) {
   for (int lane = 0; lane < (a.var.per_lane ? kLanes : 1); ++lane) {
+    if (a.var.per_lane && !has(w.mask, lane)) continue;
     Value& var = w.file[static_cast<std::size_t>(a.var.at + lane)];
-    if (!a.var.per_lane || has(w.mask, lane))
-      var.i = *ir::evaluate_int(ir::BinaryOp::add, a.type, var.i, value_of(w, a.step, lane).i);
+    std::int64_t step = value_of(w, a.step, lane).i;
+    if (is_undefined(ir::BinaryOp::add, a.type, var.i, step)) {
+      m.fail(
+          Rule::sim_overflow, w.site,
+          fmt::format("the loop variable overflows {} at the step from {} by {}", ir::dtype_name(a.type), var.i, step));
+      m.stop();
+      break;
+    }
+    var.i = *ir::evaluate_int(ir::BinaryOp::add, a.type, var.i, step);
   }
   w.pc = a.test;
   return Step::jumped;

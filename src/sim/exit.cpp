@@ -128,6 +128,7 @@ void report_deadlock(Machine& m, const std::vector<std::unique_ptr<Cluster>>& cl
   };
   std::vector<Waiter> waiters;
   for (const auto& cluster : clusters) {
+    if (cluster == nullptr) continue;
     for (const auto& block : cluster->blocks) {
       for (const auto& warp : block->warps) {
         if (warp->status == Status::done) continue;

@@ -52,6 +52,9 @@ struct Evaluation {
   std::vector<LaneMask> outer{};  ///< masks around conditional operands
 };
 
+/// Whether C++ leaves the result undefined: it is none of the signed type, or the count of a shift is not in [0, bits).
+bool is_undefined(ir::BinaryOp op, ir::DType type, std::int64_t a, std::int64_t b);
+
 /// Handlers by operator, function and type.
 ExprHandler binary_handler(ir::BinaryOp op, ir::DType type);
 ExprHandler unary_handler(ir::UnaryOp op, ir::DType type);

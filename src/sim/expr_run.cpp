@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "ir/evaluate.h"
@@ -49,11 +51,71 @@ void run_f32(Evaluation& e, const ExprInstr& in) {
   for_lanes(e, in, [](Value& d, Value a, Value b, Value) { d.f = static_cast<float>(Op::apply(a.f, b.f)); });
 }
 
+/// Whether the lane of a value takes part: a value of all lanes, where any does.
+bool takes_part(const Evaluation& e, const ExprInstr& in, int lane) {
+  return (e.mask & (in.lanes == 1 ? kAllLanes : LaneMask{1} << lane)) != 0;
+}
+
+void fail(Evaluation& e, Rule rule, std::string message) {
+  e.failed = true;
+  if (!e.machine.told(rule, e.site)) e.machine.fail(rule, e.site, std::move(message));
+}
+
+/// Reports a result that its signed type cannot hold: C++ leaves that undefined.
+void fail_overflow(Evaluation& e, DType type, const std::string& text) {
+  fail(e, Rule::sim_overflow, fmt::format("{} overflows {}", text, ir::dtype_name(type)));
+}
+
+/// Whether the exact result of an operator is none of the signed type.
+bool overflows(BinaryOp op, DType type, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  bool beyond = false;
+  if (op == BinaryOp::add) {
+    beyond = __builtin_add_overflow(a, b, &result);
+  } else if (op == BinaryOp::sub) {
+    beyond = __builtin_sub_overflow(a, b, &result);
+  } else if (op == BinaryOp::mul) {
+    beyond = __builtin_mul_overflow(a, b, &result);
+  } else if (op == BinaryOp::div || op == BinaryOp::mod || op == BinaryOp::ceil_div) {
+    beyond = b == -1 && __builtin_sub_overflow(std::int64_t{0}, a, &result);
+  }
+  return beyond || ir::int_to_int(type, result) != result;
+}
+
+bool is_shift(BinaryOp op) { return op == BinaryOp::shl || op == BinaryOp::shr; }
+
+/// Reports an operation whose result is undefined.
+void fail_undefined(Evaluation& e, const ExprInstr& in, BinaryOp op, std::int64_t a, std::int64_t b) {
+  if (is_shift(op)) {
+    fail(e, Rule::sim_shift, fmt::format("a value of {} bits is shifted by {}", ir::dtype_bits(in.type), b));
+  } else {
+    fail_overflow(e, in.type, fmt::format("{} {} {}", a, ir::binary_op_token(op), b));
+  }
+}
+
+/// Any operator on integers. A lane that does not take part may divide by zero, overflow or shift too far.
+void run_int_any(Evaluation& e, const ExprInstr& in) {
+  auto op = static_cast<BinaryOp>(in.extra);
+  int lane = 0;
+  for_lanes(e, in, [&](Value& d, Value a, Value b, Value) {
+    auto result = ir::evaluate_int(op, in.type, a.i, b.i);
+    d.i = result.value_or(0);
+    if (!takes_part(e, in, lane++)) return;
+    if (!result) fail(e, Rule::division_by_zero, std::to_string(a.i) + " is divided by zero");
+    if (is_undefined(op, in.type, a.i, b.i)) fail_undefined(e, in, op, a.i, b.i);
+  });
+}
+
 template <typename Op>
 void run_i32(Evaluation& e, const ExprInstr& in) {
-  for_lanes(e, in, [](Value& d, Value a, Value b, Value) {
-    d.i = static_cast<std::int32_t>(Op::apply(static_cast<std::uint64_t>(a.i), static_cast<std::uint64_t>(b.i)));
+  bool wraps = false;
+  for_lanes(e, in, [&](Value& d, Value a, Value b, Value) {
+    // Of two 32-bit numbers all sums and products fit 64 bits.
+    auto exact = static_cast<std::int64_t>(Op::apply(static_cast<std::uint64_t>(a.i), static_cast<std::uint64_t>(b.i)));
+    d.i = static_cast<std::int32_t>(exact);
+    wraps |= d.i != exact;
   });
+  if (wraps) run_int_any(e, in);  // finds the lane
 }
 
 void run_fma_f32(Evaluation& e, const ExprInstr& in) {
@@ -78,25 +140,16 @@ void run_float_compare(Evaluation& e, const ExprInstr& in) {
   for_lanes(e, in, [&](Value& d, Value a, Value b, Value) { d.i = ir::compare_float(op, a.f, b.f) ? 1 : 0; });
 }
 
-/// Any operator on integers. A lane that does not take part may divide by zero.
-void run_int_any(Evaluation& e, const ExprInstr& in) {
-  auto op = static_cast<BinaryOp>(in.extra);
-  int lane = 0;
-  for_lanes(e, in, [&](Value& d, Value a, Value b, Value) {
-    auto result = ir::evaluate_int(op, in.type, a.i, b.i);
-    LaneMask wanted = in.lanes == 1 ? kAllLanes : LaneMask{1} << lane;
-    ++lane;
-    if (!result && (e.mask & wanted) != 0) {
-      e.machine.fail(Rule::division_by_zero, e.site, std::to_string(a.i) + " is divided by zero");
-      e.failed = true;
-    }
-    d.i = result.value_or(0);
-  });
-}
-
 void run_unary_int(Evaluation& e, const ExprInstr& in) {
   auto op = static_cast<ir::UnaryOp>(in.extra);
-  for_lanes(e, in, [&](Value& d, Value a, Value, Value) { d.i = ir::evaluate_int(op, in.type, a.i); });
+  bool negates = op == ir::UnaryOp::neg && ir::is_signed_integer(in.type);
+  int lane = 0;
+  for_lanes(e, in, [&](Value& d, Value a, Value, Value) {
+    bool overflow = negates && overflows(BinaryOp::sub, in.type, 0, a.i) && takes_part(e, in, lane);
+    ++lane;
+    if (overflow) fail_overflow(e, in.type, fmt::format("-({})", a.i));
+    d.i = ir::evaluate_int(op, in.type, a.i);
+  });
 }
 
 void run_negate(Evaluation& e, const ExprInstr& in) {
@@ -109,7 +162,14 @@ void run_call(Evaluation& e, const ExprInstr& in) {
 }
 
 void run_absolute(Evaluation& e, const ExprInstr& in) {
-  for_lanes(e, in, [&](Value& d, Value a, Value, Value) { d = interp::absolute(in.type, a); });
+  int lane = 0;
+  for_lanes(e, in, [&](Value& d, Value a, Value, Value) {
+    bool overflow =
+        ir::is_signed_integer(in.type) && overflows(BinaryOp::sub, in.type, 0, a.i) && takes_part(e, in, lane);
+    ++lane;
+    if (overflow) fail_overflow(e, in.type, fmt::format("abs({})", a.i));
+    d = interp::absolute(in.type, a);
+  });
 }
 
 void run_is_nan(Evaluation& e, const ExprInstr& in) {
@@ -121,6 +181,12 @@ void run_is_inf(Evaluation& e, const ExprInstr& in) {
 }
 
 }  // namespace
+
+bool is_undefined(BinaryOp op, DType type, std::int64_t a, std::int64_t b) {
+  // A count of u64 beyond i64 is negative here.
+  if (is_shift(op)) return b < 0 || b >= ir::dtype_bits(type);
+  return ir::is_signed_integer(type) && overflows(op, type, a, b);
+}
 
 ExprHandler binary_handler(BinaryOp op, DType type) {
   if (ir::is_float(type)) {

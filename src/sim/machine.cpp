@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "roles/lower_channels.h"
 #include "runtime/extent.h"
@@ -88,7 +89,9 @@ std::int64_t Machine::move(int sm, std::uint64_t key, double bytes, std::int64_t
 
 void Machine::push(std::int64_t time, Warp* warp, std::int32_t action) {
   std::uint64_t order = options_.interleaving == 0 ? events_++ : random();
-  queue_.push({std::max(time, now_), order, warp, action});
+  std::int64_t at = std::max(time, now_);
+  latest_ = std::max(latest_, at);
+  queue_.push({at, order, warp, action});
 }
 
 void Machine::at(std::int64_t time, std::function<void()> event) {
@@ -115,8 +118,27 @@ void Machine::start_clusters() {
   }
 }
 
+/// Gives back the memory of clusters that have ended, once nothing that they had under way can touch them.
+void Machine::free_ended() {
+  for (; !ended_.empty() && ended_.front().until < now_; ended_.pop_front()) {
+    std::unique_ptr<Cluster>& cluster = clusters_[ended_.front().cluster];
+    if (!checks()) {
+      cluster.reset();
+      continue;
+    }
+    // Its accesses to tensors may still be told of.
+    for (auto& block : cluster->blocks) {
+      block->warps.clear();
+      block->replicas.clear();
+      block->mbars.clear();
+      block->remote.clear();
+    }
+  }
+}
+
 /// Each block of a cluster takes a multiprocessor of its own; false where there is no room.
 bool Machine::start_cluster() {
+  free_ended();
   std::vector<int> free;
   for (std::size_t i = 0; i < sms_.size() && free.size() < static_cast<std::size_t>(cluster_size_); ++i) {
     if (sms_[i].blocks < options_.occupancy) free.push_back(static_cast<int>(i));
@@ -124,6 +146,7 @@ bool Machine::start_cluster() {
   if (free.size() < static_cast<std::size_t>(cluster_size_)) return false;
   auto cluster = std::make_unique<Cluster>();
   cluster->id = static_cast<std::uint16_t>(clusters_.size());
+  cluster->number = clusters_.size();
   int warps = code_.threads / kLanes;
   for (int rank = 0; rank < cluster_size_; ++rank) {
     for (int t = 0; t < code_.threads; ++t) cluster->add_source({Source::Kind::thread, rank, t});
@@ -232,6 +255,7 @@ void Machine::finish(Warp& warp) {
       b->smem = {};
       b->shadow.reset();
     }
+    ended_.push_back({std::max(latest_, now_), block.cluster->number});
   }
   start_clusters();
 }
@@ -346,13 +370,51 @@ Diagnostics check_maps(const Code& code) {
   return diags;
 }
 
+/// A launch of so many blocks that their simulation would not end, or not tell them apart.
+Diagnostics check_blocks(const roles::Program& program, const Launch& launch, const Options& options) {
+  constexpr std::int64_t kMostClusters = std::numeric_limits<std::uint16_t>::max();  // Access::cluster
+  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 24;
+  Diagnostics diags;
+  std::int64_t most = options.checks ? kMostClusters * program.cluster : kMostBlocks;
+  if (launch.blocks() > most)
+    diags.error(Rule::sim_blocks, program.launch[0]->loc,
+                fmt::format("the launch has {} blocks; at most {} are simulated{}", launch.blocks(), most,
+                            options.checks ? "" : ", of time alone"),
+                options.checks ? "" : "simulate smaller dims");
+  return diags;
+}
+
+/// What the records of accesses to tensors take has to fit the memory that is left.
+Diagnostics check_memory(const roles::Program& program, const Code& code) {
+  Diagnostics diags;
+  double need = 0;
+  for (const TensorCode& tensor : code.tensors) {
+    auto bytes = static_cast<double>(runtime::span_bytes(tensor.view).value_or(0));
+    if (!tensor.is_in) need += Shadow::bytes_for(bytes, tensor.granule);
+  }
+  auto have = static_cast<double>(runtime::available_memory());
+  if (need > have)
+    diags.error(Rule::out_of_memory, program.loc,
+                fmt::format("to watch the accesses to its tensors takes {:.1f} GiB, the machine has {:.1f} GiB left",
+                            need / 0x1p30, have / 0x1p30),
+                "simulate smaller dims, or time alone: --time-only");
+  return diags;
+}
+
+Diagnostics check_size(const roles::Program& program, const Launch& launch, const Code& code, const Options& options) {
+  Diagnostics diags = check_blocks(program, launch, options);
+  if (options.checks) diags.append(check_memory(program, code));
+  diags.append(check_maps(code));
+  return diags;
+}
+
 }  // namespace
 
 Outcome simulate(const roles::Program& source, const Launch& launch, const Options& options) {
   const roles::Program program = roles::lower_channels(source);
   Code code = make_code(program, launch);
   Outcome refused;
-  refused.diagnostics = check_maps(code);
+  refused.diagnostics = check_size(program, launch, code, options);
   if (refused.diagnostics.has_errors()) return refused;
   return Machine(code, launch, program.cluster, options).run();
 }

@@ -31,6 +31,7 @@ class Machine {
   /// Whether the rule was reported at this statement.
   bool told(Rule rule, std::int32_t site) const { return told_.count({rule, site}) > 0; }
   bool stopped() const { return stop_; }
+  void stop() { stop_ = true; }
   const Site& site(std::int32_t number) const { return code_.sites[static_cast<std::size_t>(number)]; }
 
   // Time.
@@ -77,6 +78,7 @@ class Machine {
   bool start_cluster();
   void start_block(Cluster& cluster, int rank, int sm);
   void start_warp(Block& block, int role, int replica, int index);
+  void free_ended();
   void fill_builtins(Warp& warp) const;
   void step(Warp& warp);
   void run_events();
@@ -89,6 +91,7 @@ class Machine {
   int cluster_size_;
   std::uint64_t random_state_;
   std::int64_t now_ = 0, end_ = 0, steps_ = 0;
+  std::int64_t latest_ = 0;  ///< time of the last event there is or was
   enum class Charge { all, time, nothing } charge_ = Charge::all;
   TaskState* task_ = nullptr;  ///< unless all is charged
   std::uint64_t events_ = 0;
@@ -100,7 +103,12 @@ class Machine {
   std::vector<std::int32_t> free_actions_;
   std::vector<ir::TensorView> tensors_;
   std::vector<std::unique_ptr<Shadow>> shadows_;
-  std::vector<std::unique_ptr<Cluster>> clusters_;
+  std::vector<std::unique_ptr<Cluster>> clusters_;  ///< null: ended, and of no use any more
+  struct Ended {
+    std::int64_t until;  ///< events touch it up to then
+    std::size_t cluster;
+  };
+  std::deque<Ended> ended_;
   std::int64_t next_block_ = 0;
   std::vector<Sm> sms_;
   std::array<std::int64_t, kUnits> busy_{};

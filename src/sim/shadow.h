@@ -39,6 +39,11 @@ class Shadow {
   /// `written`: the memory has contents from the start.
   Shadow(std::int64_t bytes, std::int64_t granule, bool written);
 
+  /// What the records of a memory take.
+  static double bytes_for(double bytes, std::int64_t granule) {
+    return bytes / static_cast<double>(granule) * sizeof(Cell);
+  }
+
   std::int64_t granule() const { return granule_; }
   /// Records an access to bytes [begin, begin + bytes), whole granules; false with the first conflict in `conflict`.
   bool read(std::int64_t begin, std::int64_t bytes, const Access& access, const OrderOf& order, Conflict& conflict);

@@ -237,7 +237,8 @@ struct Block {
 };
 
 struct Cluster {
-  std::uint16_t id = 0;
+  std::uint16_t id = 0;  ///< in the records of accesses; unique where there are any
+  std::size_t number = 0;
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<Source> sources;  ///< of the memory components
   Component time_components = 0;

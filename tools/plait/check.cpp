@@ -8,7 +8,7 @@ namespace plait::cli {
 namespace {
 
 Outcome check(const ProgramOptions& options) {
-  if (roles::is_role_file(options.path)) return check_roles(options);
+  if (holds_roles(options.path)) return check_roles(options);
   lang::Bindings bindings = parse_assignments(options.bindings, "-D");
   auto program = load_program(options.path);
   if (!program) return failed(program.diagnostics());

@@ -1,10 +1,13 @@
 #include "command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 namespace plait::cli {
@@ -26,9 +29,26 @@ CLI::Option* add_assignments(CLI::App& app, const std::string& flag, std::vector
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+TextCheck integer_check(std::uint64_t least, std::uint64_t most) {
+  return [=](const std::string& text) {
+    std::uint64_t value = 0;
+    auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    bool good = error == std::errc() && stop == text.data() + text.size() && value >= least && value <= most;
+    return good ? std::string() : fmt::format("'{}' is no integer from {} to {}", text, least, most);
+  };
+}
+
+TextCheck word_check(const std::string& what, const std::vector<std::string>& words) {
+  return [=](const std::string& text) {
+    bool known = std::find(words.begin(), words.end(), text) != words.end();
+    return known ? std::string()
+                 : fmt::format("there is no {} '{}'; the {}s are {}", what, text, what, fmt::join(words, ", "));
+  };
+}
+
 CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& into, const std::string& help) {
   static constexpr double kMost = 1e9;
-  std::function<std::string(const std::string&)> check = [](const std::string& text) {
+  TextCheck check = [](const std::string& text) {
     char* end = nullptr;
     double seconds = std::strtod(text.c_str(), &end);
     bool good = !text.empty() && *end == '\0' && seconds >= 0 && seconds <= kMost;

@@ -50,6 +50,12 @@ CLI::App* add_command(CLI::App& app, Command& command, const std::string& name, 
 /// An option that may be given several times, each time with one NAME=VALUE.
 CLI::Option* add_assignments(CLI::App& app, const std::string& flag, std::vector<std::string>& into,
                              const std::string& help);
+/// What CLI11 asks about the text of an option: empty where it is good, else what is wrong with it.
+using TextCheck = std::function<std::string(const std::string&)>;
+TextCheck integer_check(std::uint64_t least, std::uint64_t most);
+/// One of these words; `what` they are called, e.g. "form".
+TextCheck word_check(const std::string& what, const std::vector<std::string>& words);
+
 /// An option that takes a time in seconds.
 CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& into, const std::string& help);
 /// Splits NAME=VALUE texts; a text without '=' or a name given twice throws UsageError.

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "emit/cpu/cpu.h"
-#include "roles/parse.h"
 #include "run_roles.h"
 #include "runtime/files.h"
 #include "session.h"
@@ -40,7 +39,7 @@ Result<Made> make(const CompileOptions& options) {
     if (!program) return program.diagnostics();
     return compile_roles(std::move(*program), options.emit, options.roles);
   }
-  if (roles::is_role_file(options.program.path))
+  if (holds_roles(options.program.path))
     throw UsageError{fmt::format("--emit {} is for tile programs", options.emit)};
   if (!options.target.device.empty() && options.target.device != "host")
     throw UsageError{fmt::format("--emit {} is for the host; roles, source, ptx and cubin are for GPUs", options.emit)};
@@ -93,7 +92,7 @@ void add_compile(CLI::App& app, Command& command) {
   sub->add_option("--emit", options->emit,
                   "for the host: llvm, asm, object or header; for GPUs: roles, source (CUDA C++), ptx or cubin")
       ->required()
-      ->check(CLI::IsMember({"llvm", "asm", "object", "header", "roles", "source", "ptx", "cubin"}));
+      ->check(word_check("form", {"llvm", "asm", "object", "header", "roles", "source", "ptx", "cubin"}));
   sub->add_option("-o,--output", options->output,
                   "file to write (default: standard output; an object goes to KERNEL.o, a cubin to KERNEL.cubin)");
   sub->add_option("--cpu", options->cpu, "processor by its LLVM name, e.g. x86-64-v3 (default: this machine)");

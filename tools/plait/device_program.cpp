@@ -1,6 +1,9 @@
 #include "device_program.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "machine/load.h"
 #include "pipeline/assume.h"
@@ -13,14 +16,16 @@ namespace {
 
 Result<DeviceProgram> read_roles(const ProgramOptions& options) {
   if (!options.kernel.empty()) throw UsageError{"--kernel: a .roles file holds one program"};
-  auto source = runtime::read_source(options.path);
+  auto source = read_program(options.path);
   if (!source) return source.diagnostics();
   auto program = roles::parse(*source, parse_assignments(options.bindings, "-D"));
   if (!program) return program.diagnostics();
-  Diagnostics found = roles::verify(*program);
+  auto device = machine::load_device(program->device);
+  if (!device) return device.diagnostics();
+  Diagnostics found = roles::verify(*program, roles::limits_of(*device));
   if (found.has_errors()) return found;
   std::string name = program->name;
-  return DeviceProgram{std::move(*program), std::move(name), {}, {}};
+  return DeviceProgram{std::move(*program), std::move(name), {}, {}, {}};
 }
 
 Result<std::optional<plan::Schedule>> read_schedule(const std::string& path) {
@@ -40,7 +45,7 @@ void add_schedule_flag(CLI::App& app, DeviceFlags& flags) {
 
 Result<DeviceProgram> load_device_program(const ProgramOptions& options, const DeviceFlags& flags,
                                           const std::map<std::string, std::int64_t>& dims) {
-  if (roles::is_role_file(options.path)) {
+  if (holds_roles(options.path)) {
     if (!flags.schedule.empty()) throw UsageError{"--schedule: a role program carries its schedule out already"};
     return read_roles(options);
   }
@@ -48,6 +53,11 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
   if (!session) return session.diagnostics();
   auto schedule = read_schedule(flags.schedule);
   if (!schedule) return schedule.diagnostics();
+  for (const auto& [dim, value] : dims) {
+    auto named = [&](const ir::Var& var) { return var->name == dim; };
+    const std::vector<ir::Var>& known = session->kernel.dims;
+    if (std::none_of(known.begin(), known.end(), named)) throw UsageError{fmt::format("--dim {}: there is no such dim", dim)};
+  }
   std::string name = flags.device;
   if (name.empty()) name = *schedule ? (*schedule)->device : "h200";
   auto device = machine::load_device(name);
@@ -55,8 +65,9 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
   auto derived =
       pipeline::derive(session->kernel, *device, {pipeline::assume(session->kernel, dims), std::move(*schedule)});
   if (!derived) return derived.diagnostics();
-  DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}};
+  DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}, {}};
   made.derived = std::move(*derived);
+  made.file = std::move(session->program);
   return made;
 }
 

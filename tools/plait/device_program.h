@@ -11,6 +11,7 @@ struct DeviceProgram {
   std::string kernel_name;  ///< of the tile program, else the role program's
   std::optional<ir::Kernel> tile;            ///< tile programs
   std::optional<pipeline::Derived> derived;  ///< tile programs
+  Program file;                              ///< tile programs
 };
 
 /// How a tile program is brought to a device.

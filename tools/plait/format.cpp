@@ -22,8 +22,8 @@ struct Formatted {
 };
 
 Result<Formatted> formatted(const std::string& path) {
-  if (roles::is_role_file(path)) {
-    auto source = runtime::read_source(path);
+  if (holds_roles(path)) {
+    auto source = read_program(path);
     if (!source) return source.diagnostics();
     auto text = roles::format(*source);
     if (!text) return text.diagnostics();

@@ -63,10 +63,13 @@ class Printer {
 Outcome print(const PrintOptions& options) {
   if (options.list_passes) return list_passes();
   if (options.program.path.empty()) throw UsageError{"print: FILE is required"};
-  if (roles::is_role_file(options.program.path)) {
+  if (holds_roles(options.program.path)) {
     bool channels = options.after == kChannels;
-    if (options.after_all || (!channels && !options.after.empty()))
-      throw UsageError{"print: role programs have one pass, channels"};
+    if (options.after_all || (!channels && !options.after.empty())) {
+      throw UsageError{fmt::format(
+          "print: {}: a role program has one pass, {}; write --after {} for what it leaves, nothing for the program",
+          options.after_all ? "--after-all" : "--after " + options.after, kChannels, kChannels)};
+    }
     return print_roles(options.program, channels);
   }
   const auto& passes = runtime::front_passes();

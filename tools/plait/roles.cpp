@@ -14,7 +14,7 @@ namespace {
 Result<roles::Program> load(const ProgramOptions& options) {
   if (!options.kernel.empty()) throw UsageError{"--kernel: a .roles file holds one program"};
   lang::Bindings bindings = parse_assignments(options.bindings, "-D");
-  auto source = runtime::read_source(options.path);
+  auto source = read_program(options.path);
   if (!source) return source.diagnostics();
   return roles::parse(*source, bindings);
 }

@@ -203,16 +203,6 @@ Diagnostics leave_reproducer(const Session& session, const RunRequest& request, 
   return {};
 }
 
-/// The outcome of a run that has used up its time.
-Outcome too_late(const Session& session, const RunRequest& request, const Outcome& so_far) {
-  Outcome late = so_far;
-  late.text.clear();
-  late.diagnostics.error(Rule::time_limit, session.kernel.loc,
-                         fmt::format("the run of kernel {} on {} has taken more than {} s", session.kernel_name,
-                                     request.device, request.timeout));
-  return late;
-}
-
 /// A grid without blocks writes nothing: outputs that have elements would go out as they were allocated.
 Diagnostics outputs_of_no_block(const RunData& data) {
   Diagnostics found;
@@ -261,7 +251,7 @@ Result<std::vector<runtime::StagedFile>> run_kernel(const Session& session, cons
 
 Outcome run(const RunFlags& flags, const Command& command) {
   RunRequest request = make_request(flags);
-  bool for_gpu = roles::is_role_file(request.path) || (request.device != "host" && request.device != "interp");
+  bool for_gpu = holds_roles(request.path) || (request.device != "host" && request.device != "interp");
   if (for_gpu) return run_roles(std::move(request), flags.target, flags.roles, command);
   Outcome outcome;
   set_defaults(outcome.report, request);
@@ -271,29 +261,13 @@ Outcome run(const RunFlags& flags, const Command& command) {
     return outcome;
   }
   outcome.report.set("kernel", session->kernel_name);
-  Timeout timeout(request.timeout, command, too_late(*session, request, outcome));
+  std::string what = fmt::format("the run of kernel {} on {}", session->kernel_name, request.device);
+  Timeout timeout(request.timeout, command, too_late(what, request.timeout, session->kernel.loc, outcome));
   auto files = run_kernel(*session, request, outcome);
   timeout.stop();
   if (!files) outcome.diagnostics.append(files.diagnostics());
   if (files && !outcome.diagnostics.has_errors()) commit_outputs(*files, outcome);
   return outcome;
-}
-
-/// What CLI11 asks about the text of an option: empty where it is good.
-using TextCheck = std::function<std::string(const std::string&)>;
-
-std::string check_seed(const std::string& text) {
-  std::uint64_t value = 0;
-  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  bool good = error == std::errc() && stop == text.data() + text.size();
-  return good ? "" : fmt::format("'{}' is no integer from 0 to {}", text, std::numeric_limits<std::uint64_t>::max());
-}
-
-std::string check_threads(const std::string& text) {
-  int value = 0;
-  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  bool good = error == std::errc() && stop == text.data() + text.size() && value >= 1 && value <= 4096;
-  return good ? "" : fmt::format("'{}' is no integer from 1 to 4096", text);
 }
 
 std::string check_device(const std::string& text) {
@@ -322,9 +296,10 @@ void add_run(CLI::App& app, Command& command) {
   add_assignments(*sub, "--dtype", flags->dtypes,
                   "type of the raw bits in an input file, e.g. --dtype A=bf16 (stored as u2)");
   add_assignments(*sub, "--scalar", flags->scalars, "value of a scalar argument, e.g. --scalar alpha=0.5");
-  sub->add_option("--seed", flags->request.seed, "seed of drawn inputs (default 0)")->check(TextCheck(check_seed));
+  sub->add_option("--seed", flags->request.seed, "seed of drawn inputs (default 0)")
+      ->check(integer_check(0, std::numeric_limits<std::uint64_t>::max()));
   sub->add_option("--threads", flags->request.threads, "threads to run on (default: all of the machine)")
-      ->check(TextCheck(check_threads));
+      ->check(integer_check(1, 4096));
   sub->add_flag("--verify", flags->request.verify,
                 "compare the result with the interpreter and with the kernel's reference");
   add_seconds(

@@ -11,7 +11,6 @@
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/timing.h"
-#include "roles/parse.h"
 #include "run_outputs.h"
 #include "run_timeout.h"
 #include "run_verify.h"
@@ -168,20 +167,12 @@ cuda::BuildOptions build_options(const RolesFlags& flags, bool source_only) {
   return options;
 }
 
-/// The outcome of a run that has used up its time, as a kernel that waits for ever does.
-Outcome too_late(const RunRequest& request, const Loc& loc, const Outcome& so_far) {
-  Outcome late = so_far;
-  late.text.clear();
-  late.diagnostics.error(Rule::time_limit, loc, fmt::format("the run has taken more than {} s", request.timeout));
-  return late;
-}
-
 /// The program for the call that is asked for, whose dims the files of its inputs may give.
-Result<DeviceProgram> read_program(const RunRequest& request, const DeviceFlags& target) {
+Result<DeviceProgram> program_for(const RunRequest& request, const DeviceFlags& target) {
   ProgramOptions options{request.path, request.kernel, {}};
   for (const auto& [name, value] : request.bindings) options.bindings.push_back(name + "=" + value);
   std::map<std::string, std::int64_t> dims = request.dims;
-  if (!request.inputs.empty() && !roles::is_role_file(request.path)) {
+  if (!request.inputs.empty() && !holds_roles(request.path)) {
     auto session = load_kernel(request.path, request.kernel, request.bindings);
     if (!session) return session.diagnostics();
     auto prepared = prepare_run(session->kernel, request);
@@ -213,7 +204,7 @@ Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, cons
     return outcome;
   };
   // What is wrong with the program comes before what is missing on the machine.
-  auto program = read_program(request, target);
+  auto program = program_for(request, target);
   if (!program) return fail(program.diagnostics());
   auto source = cuda::build(program->program, build_options(flags, true));
   if (!source) return fail(source.diagnostics());
@@ -226,10 +217,11 @@ Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, cons
   outcome.diagnostics = built->kernel->code().warnings;
   const std::string& name = program->kernel_name;
   outcome.report.set("kernel", name);
-  Session session{{}, flags.reference.empty() ? name : flags.reference, request.bindings,
+  Session session{program->file, flags.reference.empty() ? name : flags.reference, request.bindings,
                   program->tile ? *program->tile : built->kernel->signature()};
   describe_code(*built, outcome);
-  Timeout timeout(request.timeout, command, too_late(request, built->kernel->program().loc, outcome));
+  Timeout timeout(request.timeout, command,
+                  too_late("the run", request.timeout, built->kernel->program().loc, outcome));
   auto files = run_on_device(*built->kernel, *context, session, request, outcome);
   timeout.stop();
   if (!files) return fail(files.diagnostics());

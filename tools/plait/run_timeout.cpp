@@ -1,8 +1,17 @@
 #include "run_timeout.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 
 namespace plait::cli {
+
+Outcome too_late(const std::string& what, double seconds, const Loc& loc, const Outcome& so_far) {
+  Outcome late = so_far;
+  late.text.clear();
+  late.diagnostics.error(Rule::time_limit, loc, fmt::format("{} has taken more than {} s", what, seconds));
+  return late;
+}
 
 Timeout::Timeout(double seconds, const Command& command, Outcome late) {
   if (seconds <= 0) return;

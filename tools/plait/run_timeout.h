@@ -8,6 +8,9 @@
 
 namespace plait::cli {
 
+/// The outcome of `what` ("the run") that has used up its time.
+Outcome too_late(const std::string& what, double seconds, const Loc& loc, const Outcome& so_far);
+
 /// Ends the process with `late` once `seconds` have passed, unless it is stopped before. Seconds of 0: never.
 class Timeout {
  public:

@@ -5,12 +5,26 @@
 
 #include <CLI/CLI.hpp>
 
+#include "roles/parse.h"
 #include "runtime/files.h"
 
 namespace plait::cli {
 
+Result<SourceRef> read_program(const std::string& path) {
+  if (path != "-") return runtime::read_source(path);
+  static const Result<SourceRef> input = runtime::read_source(path);
+  return input;
+}
+
+bool holds_roles(const std::string& path) {
+  if (roles::is_role_file(path)) return true;
+  if (path.ends_with(".tile")) return false;
+  auto text = read_program(path);
+  return text.ok() && roles::is_role_text((*text)->text());
+}
+
 Result<Program> load_program(const std::string& path) {
-  auto source = runtime::read_source(path);
+  auto source = read_program(path);
   if (!source) return source.diagnostics();
   auto file = syntax::parse(*source);
   if (!file) return file.diagnostics();
@@ -28,7 +42,7 @@ Result<Session> load_kernel(const std::string& path, const std::string& kernel, 
 }
 
 void add_program_options(CLI::App& app, Command& command, ProgramOptions& options, bool file_required) {
-  app.add_option("FILE", options.path, "tile program; - is standard input")
+  app.add_option("FILE", options.path, "tile or role program; - is standard input")
       ->required(file_required)
       ->each([&command](const std::string& path) { command.program = path; });
   app.add_option("--kernel", options.kernel, "kernel of the file; needed where it has several");

@@ -12,6 +12,11 @@ struct Program {
 };
 Result<Program> load_program(const std::string& path);
 
+/// The text of FILE. Standard input is read once, however often it is asked for.
+Result<SourceRef> read_program(const std::string& path);
+/// Whether FILE is a role program: by its name, and where that does not say by its first word.
+bool holds_roles(const std::string& path);
+
 /// The kernel that FILE, --kernel and -D name, ready to run.
 struct Session {
   Program program;

@@ -1,14 +1,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <fstream>
+#include <limits>
+#include <new>
 
 #include "device_program.h"
 #include "machine/load.h"
 #include "roles/parse.h"
 #include "roles/verify.h"
 #include "run_reference.h"
+#include "run_timeout.h"
 #include "runtime/compare.h"
 #include "runtime/files.h"
 #include "sim/mutate.h"
@@ -24,6 +30,7 @@ struct SimFlags {
   std::uint64_t seed = 0;
   std::uint64_t interleavings = 1;
   int sms = 0;
+  double timeout = 0;  ///< seconds; 0: no limit
   bool mutate = false;
   bool time_only = false;
 };
@@ -69,11 +76,14 @@ Result<Loaded> load(const SimFlags& flags) {
                 "name a GPU's model, e.g. --device h200");
     return wrong;
   }
+  program->device = device->name;
+  Diagnostics found = roles::verify(*program, roles::limits_of(*device));
+  if (found.has_errors()) return found;
   sim::Options options;
   options.costs = sim::costs_of(*device);
   options.occupancy = sim::resident_blocks(*program, *device);
   std::string reference = flags.reference.empty() ? program->name : flags.reference;
-  Session session{{}, reference, bindings, sim::call_signature(*program)};
+  Session session{std::move(read->file), reference, bindings, sim::call_signature(*program)};
   return Loaded{std::move(*program), options, device->name, std::move(session)};
 }
 
@@ -99,6 +109,34 @@ Result<Prepared> prepare(const Loaded& loaded, const SimFlags& flags, const Dims
   prepared.call.args = rebound(prepared.data.bound, prepared.call.tensors);
   return prepared;
 }
+
+/// While it lives the process gets no more memory than the machine has left: an allocation beyond that throws, rather
+/// than that the system ends the process.
+class MemoryLimit {
+ public:
+  MemoryLimit() {
+    std::ifstream status("/proc/self/status");
+    std::string key;
+    std::int64_t kib = 0;
+    while (status >> key) {
+      if (key == "VmData:" && status >> kib) break;
+      status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    if (kib == 0 || ::getrlimit(RLIMIT_DATA, &given_) != 0) return;
+    auto left = static_cast<rlim_t>(kib * 1024 + runtime::available_memory());
+    rlimit limit{std::min(given_.rlim_cur, left), given_.rlim_max};
+    set_ = ::setrlimit(RLIMIT_DATA, &limit) == 0;
+  }
+  ~MemoryLimit() {
+    if (set_) ::setrlimit(RLIMIT_DATA, &given_);
+  }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  rlimit given_{};
+  bool set_ = false;
+};
 
 // ---- Reports -------------------------------------------------------------------------------------------------------
 
@@ -154,6 +192,7 @@ std::map<std::string, ir::ScalarValue> scalars_of(const Loaded& loaded, const Si
 void time_call(const Loaded& loaded, const SimFlags& flags, const Dims& dims, Outcome& outcome, Report& report) {
   auto call = sim::BlankCall::make(loaded.program, dims, scalars_of(loaded, flags));
   if (!call) return outcome.diagnostics.append(call.diagnostics());
+  MemoryLimit memory;  // the tensors take none
   int sms = flags.sms > 0 ? flags.sms : loaded.options.costs.sms;
   describe(loaded, call->args(), sms, outcome, report);
   auto launch = sim::make_launch(loaded.program, call->args(), sms);
@@ -274,11 +313,15 @@ void describe_mutants(const sim::MutationReport& found, Outcome& outcome) {
     if (result.verdict == sim::Verdict::missed)
       outcome.diagnostics.error(Rule::sim_missed, result.loc, fmt::format("not noticed: {}", result.what));
   }
+  if (found.results.empty())
+    outcome.text += "deletion test: the program has no synchronisation, there is nothing to remove\n";
   int caught = found.count(sim::Verdict::caught), redundant = found.count(sim::Verdict::redundant);
   int missed = found.count(sim::Verdict::missed), unreached = found.count(sim::Verdict::unreached);
-  outcome.text += fmt::format("deletion test: caught {}, redundant {}, missed {} of {}", caught, redundant, missed,
-                              found.results.size());
-  outcome.text += unreached > 0 ? fmt::format("; {} not reached by these calls\n", unreached) : "\n";
+  if (!found.results.empty()) {
+    outcome.text += fmt::format("deletion test: caught {}, redundant {}, missed {} of {}", caught, redundant, missed,
+                                found.results.size());
+    outcome.text += unreached > 0 ? fmt::format("; {} not reached by these calls\n", unreached) : "\n";
+  }
   outcome.report.set("caught", std::int64_t{caught});
   outcome.report.set("redundant", std::int64_t{redundant});
   outcome.report.set("missed", std::int64_t{missed});
@@ -303,27 +346,38 @@ void mutate(const Loaded& loaded, const SimFlags& flags, Outcome& outcome) {
   describe_mutants(*report, outcome);
 }
 
-Outcome simulate(const SimFlags& flags) {
-  Outcome outcome;
-  auto loaded = load(flags);
-  if (!loaded) return failed(loaded.diagnostics());
-  outcome.report.set("program", loaded->program.name);
-  if (flags.mutate) {
-    mutate(*loaded, flags, outcome);
-    return outcome;
-  }
+/// Simulates every call that is asked for.
+void run_calls(const Loaded& loaded, const SimFlags& flags, Outcome& outcome) {
   std::vector<Report> runs;
   for (const Dims& dims : sizes_of(flags)) {
     Report report;
     if (flags.time_only) {
-      time_call(*loaded, flags, dims, outcome, report);
+      time_call(loaded, flags, dims, outcome, report);
     } else {
-      run_call(*loaded, flags, dims, outcome, report);
+      run_call(loaded, flags, dims, outcome, report);
     }
     runs.push_back(std::move(report));
     if (outcome.diagnostics.has_errors()) break;
   }
   outcome.report.set("runs", runs);
+}
+
+Outcome simulate(const SimFlags& flags, const Command& command) {
+  Outcome outcome;
+  auto loaded = load(flags);
+  if (!loaded) return failed(loaded.diagnostics());
+  const roles::Program& program = loaded->program;
+  outcome.report.set("program", program.name);
+  Timeout timeout(flags.timeout, command, too_late("the simulation", flags.timeout, program.loc, outcome));
+  try {
+    std::optional<MemoryLimit> memory;
+    if (!flags.time_only) memory.emplace();
+    flags.mutate ? mutate(*loaded, flags, outcome) : run_calls(*loaded, flags, outcome);
+  } catch (const std::bad_alloc&) {
+    outcome.diagnostics.error(Rule::out_of_memory, program.loc, "the simulation needs more memory than the machine has",
+                              "simulate smaller dims, or time alone: --time-only");
+  }
+  timeout.stop();
   return outcome;
 }
 
@@ -344,17 +398,21 @@ void add_sim(CLI::App& app, Command& command) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_assignments(*sub, "--scalar", flags->scalars, "value of a scalar argument, e.g. --scalar scale=0.5");
   add_assignments(*sub, "--input", flags->inputs, "tensor from a .npy file; the others are drawn");
-  sub->add_option("--seed", flags->seed, "seed of drawn inputs (default 0)");
+  sub->add_option("--seed", flags->seed, "seed of drawn inputs (default 0)")
+      ->check(integer_check(0, std::numeric_limits<std::uint64_t>::max()));
   sub->add_option("--seeds", flags->interleavings, "interleavings to run; all must give the same bytes (default 1)")
-      ->check(CLI::Range(1, 10'000));
-  sub->add_option("--sms", flags->sms, "multiprocessors (default: those of the machine)")->check(CLI::Range(1, 4096));
+      ->check(integer_check(1, 10'000));
+  sub->add_option("--sms", flags->sms, "multiprocessors (default: those of the machine)")
+      ->check(integer_check(1, 4096));
   sub->add_option("--reference", flags->reference,
                   "compare with this kernel's reference in f64 (default: the program's own, where there is one)");
+  add_seconds(*sub, "--timeout", flags->timeout,
+              "time for the whole simulation (default 0: no limit); then it ends with an error");
   sub->add_flag("--mutate", flags->mutate,
                 "remove or weaken each synchronisation in turn: it must be noticed, or be redundant");
   sub->add_flag("--time-only,--time", flags->time_only,
                 "time alone, for calls of full size: no values are computed and nothing is checked");
-  sub->callback([flags, &command] { command.action = [flags] { return simulate(*flags); }; });
+  sub->callback([flags, &command] { command.action = [flags, &command] { return simulate(*flags, command); }; });
 }
 
 }  // namespace plait::cli

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "machine/device.h"
 #include "roles/builder.h"
 #include "roles/lower_channels.h"
 #include "roles/verify.h"
@@ -446,6 +447,20 @@ TEST(RolesChannel, UnitsOfTheMachine) {
   limits.units.emplace();
   EXPECT_THAT(roles::verify(program, limits).render(),
               HasSubstr("the task \"scale\" runs on unit `cuda`, which `h200` does not have [task-unit]"));
+}
+
+TEST(RolesChannel, FeaturesOfTheMachine) {
+  roles::Program program = test::good_roles(kTasks);
+  roles::Limits limits;
+  EXPECT_EQ(roles::verify(program, limits).render(), "") << "unknown ones are taken to be there";
+  limits.features.emplace();
+  std::string told = roles::verify(program, limits).render();
+  EXPECT_THAT(told,
+              HasSubstr("test.roles:10:7: error: `acquire ring[n]` needs the feature mbarrier_bytes, which `h200` "
+                        "does not have [machine-feature]"));
+  EXPECT_THAT(told, testing::Not(HasSubstr("`receive"))) << "each feature is told of once";
+  limits.features = {machine::Feature::mbarrier_bytes};
+  EXPECT_EQ(roles::verify(program, limits).render(), "");
 }
 
 }  // namespace

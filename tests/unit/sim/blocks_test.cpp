@@ -232,6 +232,13 @@ TEST(Scalars, DivisionAndSteps) {
   expect_clean(without(text, "put T[lane] = 7 / (lane - 3)", "put T[lane] = select(lane == 3, 0, 7 / (lane - 3))"));
   expect_clean(without(text, "put T[lane] = 7 / (lane - 3)",
                        "if lane != 3:\n      put T[lane] = 7 / (lane - 3)\n    else:\n      put T[lane] = 0"));
+  const char* count = R"(roles count(T: out i32[32], A: inout i32[1]) device h200:
+  launch 1
+  role work warps 1:
+    for i in range(2147483640, 2147483647, 5):
+      put T[lane] = i
+)";
+  expect_found(count, Rule::sim_overflow, 4, "the loop variable overflows i32 at the step from 2147483645 by 5");
   const char* step = R"(roles step(T: out i32[32], A: inout i32[1]) device h200:
   launch 1
   role work warps 1:
@@ -240,6 +247,80 @@ TEST(Scalars, DivisionAndSteps) {
       pass
 )";
   expect_found(step, Rule::loop_step, 5, "the step of the loop is 0");
+}
+
+/// A role that stores a value computed from `x`, which is 2147483632 + lane up to the lane 15, and from `N`.
+std::string computing(const std::string& value, const std::string& type = "i32") {
+  std::string scalar = value.find('N') == std::string::npos ? "" : "N: i32, ";
+  return "roles compute(A: in i32[1], " + scalar + "T: out " + type +
+         "[32]) device h200:\n  launch 1\n  role work warps 1:\n    x = 2147483632 + lane % 16\n    put T[lane] = " +
+         value + "\n";
+}
+
+TEST(Scalars, SignedOverflowIsReportedWhereItHappens) {
+  auto found = [](const std::string& value, const std::string& words, const std::string& type = "i32") {
+    roles::Program program = parsed(computing(value, type));
+    std::map<std::string, ir::ScalarValue> scalars;
+    if (value.find('N') != std::string::npos) scalars["N"] = {ir::DType::i32, 2147483647, 0};
+    auto call = draw_call(program, {}, scalars);
+    ASSERT_TRUE(call.ok()) << call.diagnostics().render();
+    auto trial = run_trial(program, *call, 1, {});
+    ASSERT_TRUE(trial.ok());
+    std::string text = trial->outcome.diagnostics.render();
+    if (words.empty()) {
+      EXPECT_EQ(text, "") << value;
+    } else {
+      EXPECT_NE(text.find("t.roles:5:"), std::string::npos) << value << text;
+      EXPECT_NE(text.find(words), std::string::npos) << value << text;
+    }
+  };
+  found("x + 16", "2147483632 + 16 overflows i32 [sim-overflow]");
+  found("x * 2", "2147483632 * 2 overflows i32 [sim-overflow]");
+  found("-x - 2147483647", "overflows i32 [sim-overflow]");
+  found("N + 1", "2147483647 + 1 overflows i32 [sim-overflow]");
+  found("(-N - 1) / (lane - 1)", "-2147483648 / -1 overflows i32 [sim-overflow]");
+  found("-(-N - 1)", "overflows i32 [sim-overflow]");
+  found("abs(-N - 1)", "abs(-2147483648) overflows i32 [sim-overflow]");
+  found("i64(x) * 4294967296 * 2", "overflows i64 [sim-overflow]", "i64");
+  found("i64(x) * 4294967296", "", "i64");
+  found("u32(x) * 4", "", "u32");
+  // Lanes that do not want the value may have any.
+  found("select(lane % 16 == 0, x + 15, 0)", "");
+  found("select(lane < 16, x + 16, 0)", "2147483632 + 16 overflows i32");
+  found("select(lane < 16, 0, select(lane < 0, x * 2, x))", "");
+  found("select(N < 5, N + 1, 0)", "");
+}
+
+TEST(Scalars, ShiftsBeyondTheBitsAreReported) {
+  expect_found(computing("1 << lane + 1"), Rule::sim_shift, 5, "a value of 32 bits is shifted by 32");
+  expect_found(computing("1 >> lane - 1"), Rule::sim_shift, 5, "a value of 32 bits is shifted by -1");
+  expect_clean(computing("select(lane < 31, 1 << lane + 1, 0)"));
+  expect_clean(computing("1 << lane"));
+}
+
+TEST(Launches, TooManyBlocksAreRefused) {
+  const char* text = R"(roles many(N: i64, T: inout f32[1]) device h200:
+  launch N
+  role work warps 1:
+    pass
+)";
+  auto outcome = [&](std::int64_t blocks, bool checks) {
+    roles::Program program = parsed(text);
+    auto call = draw_call(program, {}, {{"N", {ir::DType::i64, blocks, 0}}});
+    EXPECT_TRUE(call.ok()) << call.diagnostics().render();
+    Options options;
+    options.checks = checks;
+    return run_trial(program, *call, 132, options)->outcome;
+  };
+  std::string refused = outcome(2'000'000'000, true).diagnostics.render();
+  EXPECT_NE(refused.find("the launch has 2000000000 blocks; at most 65535 are simulated [sim-blocks]"), refused.npos)
+      << refused;
+  EXPECT_NE(refused.find("fix: simulate smaller dims, or time alone: --time-only"), refused.npos) << refused;
+  refused = outcome(2'000'000'000, false).diagnostics.render();
+  EXPECT_NE(refused.find("at most 16777216 are simulated, of time alone [sim-blocks]"), refused.npos) << refused;
+  // Blocks that have ended are given back.
+  EXPECT_EQ(outcome(20'000, true).diagnostics.render(), "");
+  EXPECT_EQ(outcome(200'000, false).diagnostics.render(), "");
 }
 
 }  // namespace
