@@ -25,8 +25,8 @@ bool uses(const ExprRef& expr, const std::vector<GridAxis>& grid) {
   return found;
 }
 
-/// Blocks that stay and take tile after tile pay where loading ahead goes on over the end of a tile, and where all tiles
-/// cost the same.
+/// Blocks that stay and take tile after tile pay where loading ahead goes on over the end of a tile, and where all
+/// tiles cost the same.
 plan::Work default_work(const Kernel& kernel) {
   plan::Work work;
   bool loads_ahead = false, even = true;

@@ -97,17 +97,14 @@ void Lowering::load_tile(const Stmt& stmt, std::size_t ring) {
     if (moves_row) from[dims.row()] = plus(from[dims.row()], row);
     if (moves_column) from[dims.column()] = plus(from[dims.column()], column);
     Values to = {row, column};
-    b_.add(roles::TmaLoad{tile(buffer, to), map, roles::build::exprs(from), {}, nullptr,
-                          hint_of(op),
-                          item(ring)});
+    b_.add(roles::TmaLoad{tile(buffer, to), map, roles::build::exprs(from), {}, nullptr, hint_of(op), item(ring)});
   };
   for (std::int64_t r = 0; r < rows; r += height) {
     if (shape.back() == columns) {
       issue(r, 0, r != 0, false);
     } else {
       BodyScope scope(*this);
-      b_.unrolled(fresh("p"), shape.back() / columns,
-                  [&](const Value& p) { issue(r, columns * p, r != 0, true); });
+      b_.unrolled(fresh("p"), shape.back() / columns, [&](const Value& p) { issue(r, columns * p, r != 0, true); });
     }
   }
 }

@@ -18,10 +18,12 @@ using roles::build::at;
 
 namespace {
 
+/// Kept for mbarriers and the alignment of tiles.
+constexpr std::int64_t kBarrierBytes = 2048;
+
 /// What role programs call their own.
-const std::set<std::string> kBuiltins = {"block",   "blocks",       "block_x", "block_y", "block_z",
-                                         "replica", "cluster_rank", "sms",     "warp",    "lane",
-                                         "thread",  "load",         "math"};
+const std::set<std::string> kBuiltins = {"block", "blocks", "block_x", "block_y", "block_z", "replica", "cluster_rank",
+                                         "sms",   "warp",   "lane",    "thread",  "load",    "math"};
 
 }  // namespace
 
@@ -89,6 +91,7 @@ void Lowering::declare_tiles() {
       tiles.push_back(b_.smem(fresh(buffer->name), buffer->type, shape, {placed_.shared.at(buffer.get()).swizzle}));
       tiles_[buffer.get()] = tiles.back();
     }
+    for (const roles::Smem& tile : tiles) staged_bytes_ += roles::smem_bytes(*tile);
     channels_.push_back(b_.channel(fresh(ring.name), ring.depth, std::move(tiles)));
   }
 }
@@ -118,11 +121,15 @@ void Lowering::declare_staging(const StmtRef& stmt) {
   Staging made;
   made.chunk = roles::swizzle_span(swizzle) / bytes;
   made.slices = std::min<std::int64_t>(2, columns / made.chunk);
+  std::int64_t slice = placed_.replicas * rows * made.chunk * bytes;
+  if (staged_bytes_ + made.slices * slice > placed_.device.limits->smem_per_block.integer() - kBarrierBytes)
+    made.slices = 1;
+  staged_bytes_ += made.slices * slice;
   TileDims dims = tile_dims(op.operands[1], static_shape(*from));
   dims.box[dims.row()] = std::min(rows, kMaxBox);
   dims.box[dims.column()] = made.chunk;
-  made.smem = b_.smem(fresh(from->name + "_stage"), to->type, {placed_.replicas, made.slices, rows, made.chunk},
-                      {swizzle});
+  made.smem =
+      b_.smem(fresh(from->name + "_stage"), to->type, {placed_.replicas, made.slices, rows, made.chunk}, {swizzle});
   made.map = map_of(to, dims.box, swizzle);
   for (const auto& [known, atom] : placed_.atoms) {
     if (known->loc.line == stmt->loc.line && known->loc.column == stmt->loc.column) stagings_[known] = made;
@@ -267,7 +274,12 @@ Diagnostics Lowering::check(const roles::Program& program) const {
                             limits.smem_block, rings));
     return found;
   }
-  found = roles::verify(program, limits);
+  Diagnostics broken = roles::verify(program, limits);
+  for (const Diagnostic& d : broken.list()) {
+    if (d.severity != Severity::error) continue;
+    PLAIT_ASSERT(d.rule == Rule::fragment_registers, "a derived role program is wrong:\n" + broken.render());
+    found.error(Rule::place_registers, kernel_.loc, d.message, d.fix);
+  }
   return found;
 }
 
@@ -284,7 +296,8 @@ Result<roles::Program> Lowering::run() {
   program.dims = kernel_.dims;
   program.requires_ = kernel_.requires_;
   for (const Var& dim : scalars_.narrowed()) {
-    program.requires_.push_back({Value(dim) <= Value(Scalars::kMostExtent), "larger extents take 64-bit arithmetic", kernel_.loc});
+    program.requires_.push_back(
+        {Value(dim) <= Value(Scalars::kMostExtent), "larger extents take 64-bit arithmetic", kernel_.loc});
   }
   program.loc = kernel_.loc;
   Diagnostics found = check(program);

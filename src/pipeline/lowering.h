@@ -19,8 +19,8 @@ struct Staging {
 
 /// Which dimensions of a tensor the rows and columns of a tile run along, and the box that covers the tile.
 struct TileDims {
-  std::vector<std::size_t> of;          ///< one a dimension of the tile
-  std::vector<std::int64_t> box;        ///< one a dimension of the tensor: extents of the tile, else 1
+  std::vector<std::size_t> of;    ///< one a dimension of the tile
+  std::vector<std::int64_t> box;  ///< one a dimension of the tensor: extents of the tile, else 1
   std::size_t row() const { return of.size() > 1 ? of[of.size() - 2] : of.back(); }
   std::size_t column() const { return of.back(); }
 };
@@ -144,7 +144,8 @@ class Lowering {
   std::vector<roles::Channel> channels_;
   std::unordered_map<const ir::Stmt*, Staging> stagings_;
   std::map<std::string, roles::Map> maps_;
-  std::vector<Value> counts_;  ///< of tiles along each grid axis
+  std::int64_t staged_bytes_ = 0;  ///< of shared memory declared so far
+  std::vector<Value> counts_;      ///< of tiles along each grid axis
   std::vector<Value> counters_;
   std::vector<ir::Var> counter_vars_;
   int lead_ = 0;  ///< stages by which the step being emitted runs behind the counters

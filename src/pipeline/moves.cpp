@@ -47,7 +47,8 @@ void Lowering::load_elements(const Stmt& stmt) {
   const Region& src = op.operands[0];
   const Buffer& to = op.operands[1].buffer;
   Fragment dst = fragment(to), into = dst;
-  if (src.buffer->type != to->type) into = like(dst, to->name + "_" + std::string(dtype_name(src.buffer->type)), src.buffer->type);
+  if (src.buffer->type != to->type)
+    into = like(dst, to->name + "_" + std::string(dtype_name(src.buffer->type)), src.buffer->type);
   TileDims dims = tile_dims(src, static_shape(*to));
   Values begin = origin_of(src, dims, own_rows(to));
   if (src.buffer->scope == Scope::global) {
@@ -83,7 +84,8 @@ void Lowering::staged_store(const Stmt& stmt) {
     b_.elect([&] {
       Values to = begin;
       to[dims.column()] = to[dims.column()] + staging.chunk * j;
-      b_.add(roles::TmaStore{staging.map, roles::build::exprs(to), at(staging.smem, {replica, slice, 0, 0}), hint_of(op)});
+      b_.add(
+          roles::TmaStore{staging.map, roles::build::exprs(to), at(staging.smem, {replica, slice, 0, 0}), hint_of(op)});
       b_.add(roles::BulkCommit{});
     });
   });

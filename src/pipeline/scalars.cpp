@@ -84,45 +84,44 @@ Value Scalars::cast(const ExprRef& expr, const Cast& node, const Element& elemen
 Value Scalars::convert(const ExprRef& expr, const Element& element) {
   Diagnostics diags;
   auto same = [&](const ExprRef& e) { return convert(e, element); };
-  return std::visit(
-      Overload{[&](const IntLit& lit) -> Value {
-                 if (expr->type == DType::i64 && lit.value == static_cast<std::int32_t>(lit.value))
-                   return typed_int(DType::i32, lit.value, expr->loc);
-                 return make_expr(expr->type, expr->loc, lit);
-               },
-               [&](const FloatLit& lit) -> Value { return make_expr(expr->type, expr->loc, lit); },
-               [&](const VarRef& ref) -> Value { return variable(ref.var); },
-               [&](const Load& load) -> Value {
-                 Values index;
-                 for (const ExprRef& e : load.index) index.push_back(same(e));
-                 PLAIT_ASSERT(element, "a scalar that reads `" + load.buffer->name + "`");
-                 return element(load, index);
-               },
-               [&](const Unary& node) -> Value {
-                 Value a = same(node.a);
-                 if (expr->type == DType::i64 && !fits(expr)) a = widened(a, DType::i64);
-                 return right(make_unary(node.op, a.expr(), expr->loc, diags), diags);
-               },
-               [&](const Binary& node) -> Value { return binary(expr, node, element); },
-               [&](const Select& node) -> Value {
-                 Value cond = same(node.cond), a = same(node.if_true), b = same(node.if_false);
-                 if (type_of(a) != type_of(b)) {
-                   a = widened(a, expr->type);
-                   b = widened(b, expr->type);
-                 }
-                 return right(make_select(cond.expr(), a.expr(), b.expr(), expr->loc, diags), diags);
-               },
-               [&](const Cast& node) -> Value { return cast(expr, node, element); },
-               [&](const Bitcast& node) -> Value {
-                 Value a = widened(same(node.a), node.a->type);
-                 return right(make_bitcast(expr->type, a.expr(), expr->loc, diags), diags);
-               },
-               [&](const Call& node) -> Value {
-                 std::vector<ExprRef> args;
-                 for (const ExprRef& e : node.args) args.push_back(widened(same(e), e->type).expr());
-                 return right(make_call(node.fn, std::move(args), expr->loc, diags), diags);
-               }},
-      expr->node);
+  return std::visit(Overload{[&](const IntLit& lit) -> Value {
+                               if (expr->type == DType::i64 && lit.value == static_cast<std::int32_t>(lit.value))
+                                 return typed_int(DType::i32, lit.value, expr->loc);
+                               return make_expr(expr->type, expr->loc, lit);
+                             },
+                             [&](const FloatLit& lit) -> Value { return make_expr(expr->type, expr->loc, lit); },
+                             [&](const VarRef& ref) -> Value { return variable(ref.var); },
+                             [&](const Load& load) -> Value {
+                               Values index;
+                               for (const ExprRef& e : load.index) index.push_back(same(e));
+                               PLAIT_ASSERT(element, "a scalar that reads `" + load.buffer->name + "`");
+                               return element(load, index);
+                             },
+                             [&](const Unary& node) -> Value {
+                               Value a = same(node.a);
+                               if (expr->type == DType::i64 && !fits(expr)) a = widened(a, DType::i64);
+                               return right(make_unary(node.op, a.expr(), expr->loc, diags), diags);
+                             },
+                             [&](const Binary& node) -> Value { return binary(expr, node, element); },
+                             [&](const Select& node) -> Value {
+                               Value cond = same(node.cond), a = same(node.if_true), b = same(node.if_false);
+                               if (type_of(a) != type_of(b)) {
+                                 a = widened(a, expr->type);
+                                 b = widened(b, expr->type);
+                               }
+                               return right(make_select(cond.expr(), a.expr(), b.expr(), expr->loc, diags), diags);
+                             },
+                             [&](const Cast& node) -> Value { return cast(expr, node, element); },
+                             [&](const Bitcast& node) -> Value {
+                               Value a = widened(same(node.a), node.a->type);
+                               return right(make_bitcast(expr->type, a.expr(), expr->loc, diags), diags);
+                             },
+                             [&](const Call& node) -> Value {
+                               std::vector<ExprRef> args;
+                               for (const ExprRef& e : node.args) args.push_back(widened(same(e), e->type).expr());
+                               return right(make_call(node.fn, std::move(args), expr->loc, diags), diags);
+                             }},
+                    expr->node);
 }
 
 Value Scalars::index(const ExprRef& expr, const Element& element) {

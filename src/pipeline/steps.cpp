@@ -205,7 +205,8 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
     return loop_over(loop, scalars_.index(loop.axes.front().begin), [&](const Value&) { one_after_another(list); });
   const LoopAxis& axis = loop.axes.front();
   if (as_int(axis.begin) != 0 || as_int(axis.step) != 1) {
-    diags_.error(Rule::place_operation, axis.begin->loc, "a pipelined loop whose stages overlap does not count from 0 by 1",
+    diags_.error(Rule::place_operation, axis.begin->loc,
+                 "a pipelined loop whose stages overlap does not count from 0 by 1",
                  "write range(n) and compute the index in the body");
     return;
   }
@@ -277,9 +278,8 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop) {
     advance(rings);
   });
   for (int e = 0; e < span; ++e) {
-    b_.if_(trips + e >= span, [&] {
-      at_time(e == 0 ? trips : trips + e, -e, [&](const Step& step) { return step.stage > e; }, {});
-    });
+    b_.if_(trips + e >= span,
+           [&] { at_time(e == 0 ? trips : trips + e, -e, [&](const Step& step) { return step.stage > e; }, {}); });
   }
 }
 

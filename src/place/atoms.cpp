@@ -47,8 +47,7 @@ std::string Placer::tma_obstacle(const Region& global, const Region& tile, const
     return "the last stride of the tensor is not known to be 1";
   auto extents = literal_extents(global);
   if (!extents) return "the extents of the tile are no literals";
-  if (tile_extents(*extents) != tile_extents(static_shape(*buffer)))
-    return "it fills a part of the tile";
+  if (tile_extents(*extents) != tile_extents(static_shape(*buffer))) return "it fills a part of the tile";
   if (extents->back() * dtype_bits(buffer->type) % kPieceBits != 0)
     return fmt::format("its rows of {} elements are no multiple of 16 bytes", extents->back());
   return {};

@@ -25,8 +25,9 @@ bool Placer::set_home(const Buffer& buffer, FragmentHome home, const Loc& loc) {
   // What one product leaves, the next may take from the same registers where they lie alike.
   bool alike = a == b || (dtype_bits(buffer->type) == 16 && a != FragmentKind::rows && b != FragmentKind::rows);
   if (!alike) {
-    refuse(Rule::place_fragment, loc,
-           fmt::format("`{}` is result of one product and left operand of another, which lie differently", buffer->name));
+    refuse(
+        Rule::place_fragment, loc,
+        fmt::format("`{}` is result of one product and left operand of another, which lie differently", buffer->name));
   }
   return alike;
 }
@@ -131,7 +132,8 @@ void Placer::check_homes() {
   for (const Buffer& buffer : buffers_) {
     if (!is_fragment(buffer)) {
       if (buffer->scope == Scope::local)
-        refuse(Rule::place_operation, buffer->loc, fmt::format("`{}` is local, which has no placement yet", buffer->name));
+        refuse(Rule::place_operation, buffer->loc,
+               fmt::format("`{}` is local, which has no placement yet", buffer->name));
       continue;
     }
     auto it = placed_.fragments.find(buffer.get());

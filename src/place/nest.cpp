@@ -77,18 +77,18 @@ void Lines::branch(const If& node, const ExprRef& cond) {
 
 void Lines::walk(const Body& body, const ExprRef& cond) {
   for (const StmtRef& stmt : body) {
-    std::visit(Overload{[&](const Let& let) {
-                          ExprRef value = put_in(let.value);
-                          lets_[let.var.get()] = value;
-                          auto& buffers = reads_[let.var.get()];
-                          ir::walk(value, [&](const Expr& e) {
-                            if (const auto* load = std::get_if<Load>(&e.node)) buffers.push_back(load->buffer.get());
-                          });
-                        },
-                        [&](const Store& node) { store(node, cond, stmt->loc); },
-                        [&](const If& node) { branch(node, cond); },
-                        [&](const auto&) { refuse("it holds more than lets, stores and conditions"); }},
-               stmt->node);
+    std::visit(
+        Overload{[&](const Let& let) {
+                   ExprRef value = put_in(let.value);
+                   lets_[let.var.get()] = value;
+                   auto& buffers = reads_[let.var.get()];
+                   ir::walk(value, [&](const Expr& e) {
+                     if (const auto* load = std::get_if<Load>(&e.node)) buffers.push_back(load->buffer.get());
+                   });
+                 },
+                 [&](const Store& node) { store(node, cond, stmt->loc); }, [&](const If& node) { branch(node, cond); },
+                 [&](const auto&) { refuse("it holds more than lets, stores and conditions"); }},
+        stmt->node);
   }
 }
 

@@ -166,7 +166,8 @@ void Placer::place_product(const StmtRef& stmt) {
   const Region &a = operand(*stmt, 0), &b = operand(*stmt, 1), &c = operand(*stmt, 2);
   if (!product_operand(stmt, a, !attrs.trans_a, true) || !product_operand(stmt, b, attrs.trans_b, false)) return;
   if (!is_fragment(c.buffer) || !is_whole(c) || c.buffer->type != DType::f32) {
-    return refuse(Rule::place_product, stmt->loc, fmt::format("the result `{}` is no whole f32 fragment", c.buffer->name),
+    return refuse(Rule::place_product, stmt->loc,
+                  fmt::format("the result `{}` is no whole f32 fragment", c.buffer->name),
                   "multiply into a fragment of f32 and copy it");
   }
   std::int64_t columns = static_shape(*c.buffer)[1];

@@ -33,17 +33,18 @@ Result<std::string> emit(const ir::Kernel& kernel, const CompileOptions& options
 }
 
 Result<Made> make(const CompileOptions& options) {
-  bool for_gpu = options.emit == "roles" || options.emit == "source" || options.emit == "ptx" || options.emit == "cubin";
+  bool for_gpu =
+      options.emit == "roles" || options.emit == "source" || options.emit == "ptx" || options.emit == "cubin";
   if (for_gpu) {
     auto program = load_device_program(options.program, options.target, dims_of(options.dims, "--dim"));
     if (!program) return program.diagnostics();
     return compile_roles(std::move(*program), options.emit, options.roles);
   }
-  if (holds_roles(options.program.path))
-    throw UsageError{fmt::format("--emit {} is for tile programs", options.emit)};
+  if (holds_roles(options.program.path)) throw UsageError{fmt::format("--emit {} is for tile programs", options.emit)};
   if (!options.target.device.empty() && options.target.device != "host")
     throw UsageError{fmt::format("--emit {} is for the host; roles, source, ptx and cubin are for GPUs", options.emit)};
-  auto session = load_kernel(options.program.path, options.program.kernel, parse_assignments(options.program.bindings, "-D"));
+  auto session =
+      load_kernel(options.program.path, options.program.kernel, parse_assignments(options.program.bindings, "-D"));
   if (!session) return session.diagnostics();
   auto made = emit(session->kernel, options);
   if (!made) return made.diagnostics();

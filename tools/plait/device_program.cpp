@@ -56,7 +56,8 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
   for (const auto& [dim, value] : dims) {
     auto named = [&](const ir::Var& var) { return var->name == dim; };
     const std::vector<ir::Var>& known = session->kernel.dims;
-    if (std::none_of(known.begin(), known.end(), named)) throw UsageError{fmt::format("--dim {}: there is no such dim", dim)};
+    if (std::none_of(known.begin(), known.end(), named))
+      throw UsageError{fmt::format("--dim {}: there is no such dim", dim)};
   }
   std::string name = flags.device;
   if (name.empty()) name = *schedule ? (*schedule)->device : "h200";

@@ -8,7 +8,7 @@ namespace plait::cli {
 /// What a device runs: a role program as it was read, or the one that a tile program becomes.
 struct DeviceProgram {
   roles::Program program;
-  std::string kernel_name;  ///< of the tile program, else the role program's
+  std::string kernel_name;                   ///< of the tile program, else the role program's
   std::optional<ir::Kernel> tile;            ///< tile programs
   std::optional<pipeline::Derived> derived;  ///< tile programs
   Program file;                              ///< tile programs

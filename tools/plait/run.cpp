@@ -11,13 +11,13 @@
 #include "analysis/affine.h"
 #include "interp/interp.h"
 #include "interp/reproducer.h"
+#include "machine/load.h"
 #include "roles/parse.h"
 #include "run_bench.h"
 #include "run_outputs.h"
 #include "run_quiet.h"
 #include "run_roles.h"
 #include "run_timeout.h"
-#include "machine/load.h"
 #include "runtime/executor.h"
 #include "runtime/files.h"
 #include "runtime/npy.h"
@@ -286,7 +286,8 @@ void add_run(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "run", "Run a kernel: .npy in, .npy out, verified and timed on request");
   auto flags = std::make_shared<RunFlags>();
   add_program_options(*sub, command, flags->program);
-  sub->add_option("--device", flags->request.device, "device to run on: host (default), interp, or a GPU by its model, e.g. h200; see `plait devices`")
+  sub->add_option("--device", flags->request.device,
+                  "device to run on: host (default), interp, or a GPU by its model, e.g. h200; see `plait devices`")
       ->check(TextCheck(check_device));
   add_assignments(*sub, "--dim", flags->dims, "value of a dim that no input gives, e.g. --dim M=1000");
   add_assignments(

@@ -387,8 +387,9 @@ void add_sim(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "sim", "Simulate a tile or role program: values, races, deadlocks, time");
   auto flags = std::make_shared<SimFlags>();
   add_program_options(*sub, command, flags->program);
-  sub->add_option("--device", flags->device,
-                  "machine model that gives the costs, and that a tile program is for (default: that of the program, h200)");
+  sub->add_option(
+      "--device", flags->device,
+      "machine model that gives the costs, and that a tile program is for (default: that of the program, h200)");
   sub->add_option("--schedule", flags->schedule, "schedule of a tile program (default: what the author wrote)");
   add_assignments(*sub, "--dim", flags->dims, "value of a dim, e.g. --dim M=128");
   sub->add_option("--size", flags->sizes, "simulate again with these dims changed, e.g. --size M=64,K=320")
