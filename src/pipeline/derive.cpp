@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/visit.h"
+#include "plan/check.h"
 #include "plan/rules.h"
 
 namespace plait::pipeline {
@@ -60,6 +61,8 @@ Result<Derived> derive(const Kernel& kernel, const machine::Device& device, cons
   Derived derived;
   if (options.schedule) {
     derived.schedule = *options.schedule;
+    Diagnostics found = plan::check(derived.schedule, kernel, graph::build(kernel), device);
+    if (found.has_errors()) return found;
   } else {
     auto plan = plan::plan_by_rules(kernel, device);
     if (!plan) return plan.diagnostics();

@@ -10,7 +10,7 @@ using roles::build::at;
 
 /// One thread issues all copies of the block.
 void Lowering::load_role() {
-  b_.role("load", {1, 4, kLoadRegisters}, [&] {
+  b_.role("load", {1, 4, registers("load")}, [&] {
     b_.elect([&] {
       begin_role();
       work([&] { load_body(kernel_.body); });

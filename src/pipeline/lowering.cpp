@@ -253,11 +253,15 @@ void Lowering::advance(const std::vector<std::size_t>& rings) {
 
 // ---- All of it -----------------------------------------------------------------------------------------------------
 
-/// What is left of the register file when the loading role has its share.
-int Lowering::registers(int load_registers) const {
+/// Registers of a thread: as the schedule says, else what is left of the file when the role that loads has its share.
+int Lowering::registers(std::string_view role) const {
+  for (const plan::Role& asked : schedule_.place.roles) {
+    if (asked.name == role && asked.regs) return *asked.regs;
+  }
+  if (role == "load") return kLoadRegisters;
   auto file = placed_.device.limits->registers_per_unit.integer();
   std::int64_t threads = std::int64_t{placed_.replicas} * placed_.warps * 32;
-  std::int64_t each = (file - 128 * load_registers) / threads / 8 * 8;
+  std::int64_t each = (file - 128 * registers("load")) / threads / 8 * 8;
   return static_cast<int>(std::min<std::int64_t>(each, 240));
 }
 

@@ -64,7 +64,7 @@ class Lowering {
   void decode(const Value& tile);
   void let(const ir::Let& node);
   void begin_role();
-  int registers(int load_registers) const;
+  int registers(std::string_view role) const;
   Diagnostics check(const roles::Program& program) const;
   Value counter(std::size_t ring) const { return counters_.at(ring); }
   Value slot(std::size_t ring, int behind = 0) const;
@@ -95,6 +95,7 @@ class Lowering {
   void one_after_another(const std::vector<Step>& list);
   std::vector<std::size_t> filled(const std::vector<Step>& list) const;
   void give_back(std::size_t ring);
+  void meet_replica();
   void statement(const ir::StmtRef& stmt);
   void control(const ir::StmtRef& stmt);
   void loop_over(const ir::For& loop, const Value& begin, const std::function<void(const Value&)>& body);

@@ -16,12 +16,18 @@ bool meet(const std::set<Buffer>& a, const std::set<Buffer>& b) {
   return std::any_of(a.begin(), a.end(), [&](const Buffer& buffer) { return b.contains(buffer); });
 }
 
+bool step_is_control(const Stmt& stmt) {
+  const auto* loop = std::get_if<For>(&stmt.node);
+  return (loop != nullptr && loop->kind != LoopKind::parallel) || std::holds_alternative<If>(stmt.node) ||
+         std::holds_alternative<While>(stmt.node);
+}
+
 }  // namespace
 
 void Lowering::math_role() {
   bool alone = channels_.empty();
   std::optional<int> regs;
-  if (!alone) regs = registers(kLoadRegisters);
+  if (!alone) regs = registers("math");
   b_.role("math", {placed_.replicas, placed_.warps, regs}, [&] {
     begin_role();
     define_fragments();
@@ -83,10 +89,19 @@ void Lowering::steps(const std::vector<Step>& list, int lead, const Around& arou
       for (std::size_t ring : receives) b_.add(roles::Receive{item(ring, lead_)});
       settle(touched(*step.stmt));
       statement(step.stmt);
+      bool maybe_nothing = step_is_control(*step.stmt);
+      if (maybe_nothing && !releases.empty()) meet_replica();
       for (std::size_t ring : releases) give_back(ring);
       lead_ = 0;
     });
   }
+}
+
+/// All threads of the replica have come here. A product makes them meet, but a loop around it may run no iteration, and
+/// then one thread would give back a slot that others have not waited for yet.
+void Lowering::meet_replica() {
+  Value barrier = placed_.replicas == 1 ? Value(1) : 1 + Value(b_.builtins().replica);
+  b_.add(roles::BarrierSync{barrier, std::int64_t{placed_.warps} * 32});
 }
 
 /// Releases a slot, or has the last group of products that reads it do so.
@@ -265,11 +280,12 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop) {
   using Guard = std::function<Value(const Step&)>;
   std::vector<std::size_t> rings = filled(list);
   for (int p = 0; p < span; ++p) {
+    Value now = typed_int(DType::i32, p);
     auto live = [&](const Step& step) { return step.stage <= p; };
     Guard guard = span == 1 ? Guard() : [&](const Step& step) { return trips > p - step.stage; };
-    if (span > 1) at_time(p, 0, live, guard);
+    if (span > 1) at_time(now, 0, live, guard);
     b_.if_(trips > p, [&] {
-      if (span == 1) at_time(p, 0, live, guard);
+      if (span == 1) at_time(now, 0, live, guard);
       advance(rings);
     });
   }

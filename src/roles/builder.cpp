@@ -203,7 +203,8 @@ void Builder::role(std::string name, RoleShape shape, const Then& body, const At
 
 void Builder::add(StmtNode node, const At& at) {
   PLAIT_ASSERT(body_ != nullptr, "a statement of a role program is built outside of its roles");
-  body_->push_back(std::make_shared<const Stmt>(Stmt{loc(at), origin_, std::move(node)}));
+  Loc here = origin_.known() ? origin_ : loc(at);
+  body_->push_back(std::make_shared<const Stmt>(Stmt{std::move(here), origin_, std::move(node)}));
 }
 
 Body Builder::inner(const Then& body) {

@@ -146,7 +146,7 @@ class Builder {
   /// Any other statement.
   void add(StmtNode node, const At& at = At::current());
 
-  /// The tile statement that the statements from now on come from.
+  /// The tile statement that the statements from now on come from; where it is known it is their place, too.
   void origin(Loc loc) { origin_ = std::move(loc); }
   Program build() { return std::move(program_); }
 
