@@ -52,7 +52,8 @@ Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, 
       names_(graph::name_statements(placed.kernel)),
       b_(placed.kernel.name, placed.device.name),
       scalars_(placed.kernel),
-      head_names_(kBuiltins) {}
+      head_names_(kBuiltins),
+      sums_(find_sums(placed)) {}
 
 /// The name, with a number behind it where it is taken.
 std::string Lowering::fresh(const std::string& name) {
@@ -72,16 +73,33 @@ void Lowering::head() {
     counts_.push_back(b_.let(fresh(axis.var->name + "_count"), scalars_.index(axis.extent)));
     tiles = counts_.size() == 1 ? counts_.back() : tiles * counts_.back();
   }
-  if (counts_.size() > 1) tiles = b_.let(fresh("tiles"), tiles);
-  counts_.push_back(tiles);
-  bool stay = schedule_.place.work.kind == plan::WorkKind::persistent;
-  b_.launch({stay ? min(Value(b_.builtins().sms), tiles) : tiles});
-  declare_tiles();
+  const plan::Work& work = schedule_.place.work;
+  item_rows_ = counts_.front();
+  if (work.order == plan::TileOrder::paired) {
+    item_rows_ = b_.let(fresh("pairs"), ceildiv(counts_.front(), 2));
+    tiles = item_rows_;
+    for (std::size_t d = 1; d < counts_.size(); ++d) tiles = tiles * counts_[d];
+  }
+  items_ =
+      counts_.size() == 1 ? tiles : b_.let(fresh(work.order == plan::TileOrder::paired ? "items" : "tiles"), tiles);
+  bool stay = work.kind == plan::WorkKind::persistent;
+  b_.launch({stay ? min(Value(b_.builtins().sms), items_) : items_});
+  for (const Ring& ring : rings_.all()) staged_bytes_ += ring.depth * ring.slot_bytes();
   declare_maps(kernel_.body);
+  declare_rings();
   head_names_.insert(role_names_.begin(), role_names_.end());
 }
 
-void Lowering::declare_tiles() {
+/// Tiles that are loaded once a work item are loaded ahead for the next one where blocks stay and memory is left.
+void Lowering::declare_rings() {
+  std::int64_t room = placed_.device.limits->smem_per_block.integer() - kBarrierBytes - staged_bytes_;
+  bool stay = schedule_.place.work.kind == plan::WorkKind::persistent;
+  for (std::size_t r = 0; r < rings_.all().size(); ++r) {
+    const Ring& ring = rings_.all()[r];
+    if (!stay || ring.planned || ring.depth > 1 || ring.slot_bytes() > room) continue;
+    room -= ring.slot_bytes();
+    rings_.deepen(r, 2);
+  }
   for (const Ring& ring : rings_.all()) {
     std::vector<roles::Smem> tiles;
     for (const Buffer& buffer : ring.buffers) {
@@ -91,7 +109,6 @@ void Lowering::declare_tiles() {
       tiles.push_back(b_.smem(fresh(buffer->name), buffer->type, shape, {placed_.shared.at(buffer.get()).swizzle}));
       tiles_[buffer.get()] = tiles.back();
     }
-    for (const roles::Smem& tile : tiles) staged_bytes_ += roles::smem_bytes(*tile);
     channels_.push_back(b_.channel(fresh(ring.name), ring.depth, std::move(tiles)));
   }
 }
@@ -148,55 +165,70 @@ void Lowering::begin_role() {
   }
 }
 
-/// Calls `item` with the grid's variables bound, once or for each of the block's tiles.
+/// Calls `item` with the grid's variables bound, once or for each of the block's work items.
 void Lowering::work(const std::function<void()>& item) {
   const roles::Builtins& own = b_.builtins();
-  if (schedule_.place.work.kind != plan::WorkKind::persistent) {
+  const Var& first = kernel_.grid.front().var;
+  auto run = [&](const Value& number) {
     BodyScope scope(*this);
-    decode(own.block);
-    item();
-    return;
-  }
-  b_.loop(fresh("tile"), {own.block, counts_.back(), own.blocks}, [&](const Value& tile) {
-    BodyScope scope(*this);
-    decode(tile);
-    item();
-  });
+    Value place = decode(number);
+    auto at = [&](const Value& row) {
+      scalars_.bind(first, b_.let(fresh(first->name), row));
+      item();
+    };
+    switch (schedule_.place.work.order) {
+      case plan::TileOrder::longest_first:
+        return at(counts_[0] - 1 - place);
+      case plan::TileOrder::paired: {
+        place = b_.let(fresh("pair"), place);
+        Value both = 2 * place + 1 < counts_[0];
+        return b_.loop(fresh("half"), {0, select(both, 2, 1)}, [&](const Value& half) {
+          BodyScope inner(*this);
+          at(select(half == 0, counts_[0] - 1 - place, place));
+        });
+      }
+      default:
+        return at(place);
+    }
+  };
+  if (schedule_.place.work.kind != plan::WorkKind::persistent) return run(own.block);
+  BodyScope scope(*this);
+  b_.loop(fresh("tile"), {own.block, items_, own.blocks}, run);
 }
 
-/// The coordinates of a tile by its number, the first axis fastest. Grouped: `group` rows of tiles are walked together,
-/// column by column; heads: the same with the second and third axes as one. Longest first: the first axis from its end.
-void Lowering::decode(const Value& tile) {
+/// Binds the coordinates of a work item, the first axis fastest, and gives its place along the first. Grouped: `group`
+/// rows of tiles are walked together, column by column; heads: the same with the second and third axes as one.
+Value Lowering::decode(const Value& number) {
   const auto& grid = kernel_.grid;
   const plan::Work& work = schedule_.place.work;
   auto name = [&](std::size_t d, const Value& value) {
-    bool flipped = d == 0 && work.order == plan::TileOrder::longest_first;
-    Value at = flipped ? counts_[0] - 1 - value : value;
-    scalars_.bind(grid[d].var, b_.let(fresh(grid[d].var->name), at));
+    scalars_.bind(grid[d].var, b_.let(fresh(grid[d].var->name), value));
   };
-  if (grid.size() == 1) return name(0, tile);
+  if (grid.size() == 1) return number;
   int together = work.order == plan::TileOrder::grouped ? work.group : work.heads;
-  Value rest = tile, lines = counts_[1];
+  Value rest = number, lines = counts_[1];
   if (grid.size() == 3 && work.heads > 1) {
-    lines = b_.let(fresh("lines"), counts_[1] * counts_[2]);
+    lines = counts_[1] * counts_[2];
   } else if (grid.size() == 3) {
-    name(2, tile / (counts_[0] * counts_[1]));
-    rest = b_.let(fresh("plane"), tile % (counts_[0] * counts_[1]));
+    name(2, number / (item_rows_ * counts_[1]));
+    rest = b_.let(fresh("plane"), number % (item_rows_ * counts_[1]));
   }
-  Value line = rest / counts_[0];
+  Value line = rest / item_rows_, place = rest % item_rows_;
   if (together > 1) {
-    Value span = b_.let(fresh("span"), together * counts_[0]);
+    Value span = b_.let(fresh("span"), together * item_rows_);
     Value first = b_.let(fresh("first"), rest / span * together);
     Value width = b_.let(fresh("width"), min(lines - first, together));
     line = first + rest % span % width;
-    name(0, rest % span / width);
-  } else {
-    name(0, rest % counts_[0]);
+    place = rest % span / width;
   }
-  if (grid.size() == 2 || work.heads == 1) return name(1, line);
+  if (grid.size() == 2 || work.heads == 1) {
+    name(1, line);
+    return place;
+  }
   line = b_.let(fresh("line"), line);
   name(2, line / counts_[1]);
   name(1, line % counts_[1]);
+  return place;
 }
 
 /// Whether all that a schedule asks for is done here; the rest is refused at its line.

@@ -5,6 +5,7 @@
 
 #include "pipeline/rings.h"
 #include "pipeline/scalars.h"
+#include "pipeline/sums.h"
 
 namespace plait::pipeline {
 
@@ -44,7 +45,6 @@ class Lowering {
 
   // lowering.cpp: what both roles share
   void head();
-  void declare_tiles();
   void declare_maps(const ir::Body& body);
   void declare_staging(const ir::StmtRef& stmt);
   roles::Map map_of(const ir::Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle);
@@ -61,7 +61,8 @@ class Lowering {
   };
   bool carries_out(const plan::Schedule& schedule);
   void work(const std::function<void()>& item);
-  void decode(const Value& tile);
+  Value decode(const Value& tile);
+  void declare_rings();
   void let(const ir::Let& node);
   void begin_role();
   int registers(std::string_view role) const;
@@ -104,6 +105,7 @@ class Lowering {
   void lets_for(const Step& step, const std::vector<Step>& list);
   void ramp(const std::vector<Step>& all, int span, const ir::For& loop);
   void settle(const Touched& use);
+  void complete_sums(const ir::Stmt& stmt);
   void await(std::size_t pending);
   void release(std::size_t ring, int behind);
 
@@ -146,13 +148,16 @@ class Lowering {
   std::unordered_map<const ir::Stmt*, Staging> stagings_;
   std::map<std::string, roles::Map> maps_;
   std::int64_t staged_bytes_ = 0;  ///< of shared memory declared so far
-  std::vector<Value> counts_;      ///< of tiles along each grid axis
+  std::vector<Value> counts_;        ///< of tiles along each grid axis
+  Value item_rows_ = 0, items_ = 0;  ///< work items along the first axis, and of all
   std::vector<Value> counters_;
   std::vector<ir::Var> counter_vars_;
   int lead_ = 0;  ///< stages by which the step being emitted runs behind the counters
 
   std::unordered_map<const ir::BufferDecl*, Fragment> fragments_;
   std::deque<Group> under_way_;
+  Sums sums_;
+  std::set<ir::Buffer> partial_;  ///< sums of which each lane still has its own part
 };
 
 }  // namespace plait::pipeline

@@ -83,7 +83,8 @@ void Lowering::staged_store(const Stmt& stmt) {
     b_.add(roles::BarrierSync{barrier, threads});
     b_.elect([&] {
       Values to = begin;
-      to[dims.column()] = as_int(to[dims.column()].expr()) == 0 ? staging.chunk * j : to[dims.column()] + staging.chunk * j;
+      to[dims.column()] =
+          as_int(to[dims.column()].expr()) == 0 ? staging.chunk * j : to[dims.column()] + staging.chunk * j;
       b_.add(
           roles::TmaStore{staging.map, roles::build::exprs(to), at(staging.smem, {replica, slice, 0, 0}), hint_of(op)});
       b_.add(roles::BulkCommit{});

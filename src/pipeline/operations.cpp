@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -186,6 +187,11 @@ void Lowering::reduce(const Stmt& stmt) {
     b_.add(roles::RowReduce{kind, into, src});
     if (int lanes = lanes_of(*src); lanes > 1) b_.add(roles::LaneReduce{kind, into, lanes});
   };
+  if (sums_.has(op.operands[1].buffer)) {
+    b_.add(roles::RowReduce{kind, dst, src});
+    if (lanes_of(*src) > 1) partial_.insert(op.operands[1].buffer);
+    return;
+  }
   if (clear || kind != roles::ReduceOp::sum) {
     if (clear) each(dst, [&](const Values&) { return neutral(op.kind, type); });
     return run(dst);
@@ -194,6 +200,21 @@ void Lowering::reduce(const Stmt& stmt) {
   each(own, [&](const Values&) { return zero_of(type); });
   run(own);
   each(dst, [&](const Values& at) { return roles::build::element(dst, at) + roles::build::element(own, at); });
+}
+
+/// Before a statement that needs a sum whole, the lanes exchange their parts.
+void Lowering::complete_sums(const Stmt& stmt) {
+  std::set<const Stmt*> inside = {&stmt};
+  if (const auto* loop = std::get_if<For>(&stmt.node)) walk(loop->body, [&](const Stmt& s) { inside.insert(&s); });
+  for (auto it = partial_.begin(); it != partial_.end();) {
+    const std::set<const Stmt*>& readers = sums_.readers.at(*it);
+    bool needed = std::any_of(readers.begin(), readers.end(), [&](const Stmt* s) { return inside.contains(s); });
+    if (needed) {
+      Fragment sum = fragment(*it);
+      b_.add(roles::LaneReduce{roles::ReduceOp::sum, sum, lanes_of(*sum->of)});
+    }
+    it = needed ? partial_.erase(it) : std::next(it);
+  }
 }
 
 void Lowering::move(const Stmt& stmt) {

@@ -55,6 +55,17 @@ void for_each_body_of(const Stmt& stmt, const std::function<void(const Body&)>& 
 
 }  // namespace
 
+std::int64_t Ring::slot_bytes() const {
+  constexpr std::int64_t alignment = 1024;
+  std::int64_t bytes = 0;
+  for (const Buffer& buffer : buffers) {
+    std::int64_t bits = dtype_bits(buffer->type);
+    for (std::int64_t extent : static_shape(*buffer)) bits *= extent;
+    bytes += (bits / 8 + alignment - 1) / alignment * alignment;
+  }
+  return bytes;
+}
+
 Touched touched(const Stmt& stmt) {
   Touched out;
   touch_ops(stmt, out);
@@ -162,13 +173,15 @@ std::optional<std::size_t> RingFinder::existing(const std::vector<Load>& loads, 
 void RingFinder::join(const std::vector<Load>& loads, const plan::LoopPlan* plan) {
   std::optional<std::size_t> ring = existing(loads, loads.front().copy->loc);
   std::int64_t depth = 1;
+  bool planned = false;
   for (const Load& load : loads) {
-    if (plan != nullptr && plan->find(names_.at(load.copy.get())) != nullptr)
-      depth = std::max<std::int64_t>(depth, plan->copies(load.buffer->name));
+    if (plan == nullptr || plan->find(names_.at(load.copy.get())) == nullptr) continue;
+    planned = true;
+    depth = std::max<std::int64_t>(depth, plan->copies(load.buffer->name));
   }
   if (!ring) {
     ring = rings_.rings_.size();
-    Ring made{"", {}, depth};
+    Ring made{"", {}, depth, planned};
     for (const Load& load : loads) {
       if (std::find(made.buffers.begin(), made.buffers.end(), load.buffer) == made.buffers.end())
         made.buffers.push_back(load.buffer);
@@ -179,6 +192,7 @@ void RingFinder::join(const std::vector<Load>& loads, const plan::LoopPlan* plan
   }
   Ring& known = rings_.rings_[*ring];
   known.depth = std::max(known.depth, depth);
+  known.planned = known.planned || planned;
   for (const Load& load : loads) rings_.filled_[load.copy.get()] = *ring;
 }
 

@@ -12,6 +12,9 @@ struct Ring {
   std::string name;
   std::vector<ir::Buffer> buffers;
   std::int64_t depth = 1;
+  bool planned = false;  ///< the schedule gives the depth
+
+  std::int64_t slot_bytes() const;  ///< of shared memory, each tile aligned
 };
 
 /// The rings of a kernel and which of them each statement has to do with.
@@ -28,6 +31,7 @@ class Rings {
   /// Rings that a statement or its body fills, ascending.
   const std::vector<std::size_t>& filled_within(const ir::Stmt& stmt) const;
   std::optional<std::size_t> ring_of(const ir::Buffer& buffer) const;
+  void deepen(std::size_t ring, std::int64_t depth) { rings_[ring].depth = depth; }
 
  private:
   friend class RingFinder;

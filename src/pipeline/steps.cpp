@@ -88,6 +88,7 @@ void Lowering::steps(const std::vector<Step>& list, int lead, const Around& arou
       lead_ = lead + step.stage;
       for (std::size_t ring : receives) b_.add(roles::Receive{item(ring, lead_)});
       settle(touched(*step.stmt));
+      complete_sums(*step.stmt);
       statement(step.stmt);
       bool maybe_nothing = step_is_control(*step.stmt);
       if (maybe_nothing && !releases.empty()) meet_replica();

@@ -250,7 +250,7 @@ Work read_work(const Value& j) {
   j.only({"kind", "order", "group", "cluster", "heads", "split_k"});
   Work work;
   work.kind = j["kind"].one_of({plain, persistent, dynamic, stream_k});
-  work.order = j["order"].one_of({rows, grouped, hilbert, longest_first});
+  work.order = j["order"].one_of({rows, grouped, hilbert, longest_first, paired});
   if (work.order == grouped) work.group = j["group"].count();
   std::vector<int> cluster = j["cluster"].each([](const Value& v) { return v.count(); });
   if (cluster.size() == 2) {

@@ -197,7 +197,7 @@ class Parser {
 
   void tile_order(Work& work) {
     using enum TileOrder;
-    work.order = word("an order of tiles", {rows, grouped, hilbert, longest_first});
+    work.order = word("an order of tiles", {rows, grouped, hilbert, longest_first, paired});
     if (work.order != grouped) return;
     line_->expect("(");
     work.group = count("the group");

@@ -29,6 +29,8 @@ std::string_view name_of(TileOrder order) {
       return "hilbert";
     case TileOrder::longest_first:
       return "longest_first";
+    case TileOrder::paired:
+      return "paired";
   }
   return "";
 }

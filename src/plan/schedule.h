@@ -24,7 +24,13 @@ enum class WorkKind {
   dynamic,     ///< the same, the next tile from a counter
   stream_k,    ///< persistent, the k iterations of all tiles dealt out evenly
 };
-enum class TileOrder { rows, grouped, hilbert, longest_first };
+enum class TileOrder {
+  rows,
+  grouped,
+  hilbert,
+  longest_first,  ///< the first axis from its end
+  paired,  ///< first and last of the first axis together, then the next two: of causal work every pair costs the same
+};
 struct Work {
   WorkKind kind = WorkKind::plain;
   TileOrder order = TileOrder::rows;
