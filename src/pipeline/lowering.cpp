@@ -53,6 +53,7 @@ Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, 
       b_(placed.kernel.name, placed.device.name),
       scalars_(placed.kernel),
       head_names_(kBuiltins),
+      next_barrier_(placed.replicas + 1),
       sums_(find_sums(placed)) {}
 
 /// The name, with a number behind it where it is taken.
@@ -242,9 +243,6 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
   if (work.order == plan::TileOrder::hilbert) refuse({}, "order hilbert");
   if (work.cluster_x * work.cluster_y > 1) refuse({}, "a cluster");
   if (work.split_k > 1) refuse({}, "split_k");
-  for (const plan::LoopPlan& loop : schedule.loops) {
-    if (!loop.tokens.empty()) refuse(loop.tokens.front().at.loc, "a token");
-  }
   return !diags_.has_errors();
 }
 

@@ -99,11 +99,25 @@ class Lowering {
   void meet_replica();
   void statement(const ir::StmtRef& stmt);
   void control(const ir::StmtRef& stmt);
-  void loop_over(const ir::For& loop, const Value& begin, const std::function<void(const Value&)>& body);
+
+  // loops.cpp
+  void loop_over(const ir::For& loop, const Value& begin, const Value& end,
+                 const std::function<void(const Value&)>& body);
   void pipelined_loop(const ir::For& loop, const plan::LoopPlan& plan);
   std::vector<Step> steps_of(const ir::For& loop, const plan::LoopPlan& plan);
   void lets_for(const Step& step, const std::vector<Step>& list);
-  void ramp(const std::vector<Step>& all, int span, const ir::For& loop);
+  void ramp(const std::vector<Step>& all, int span, const ir::For& loop, const plan::LoopPlan& plan);
+  void steady(const ir::For& loop, const std::vector<Step>& list, const plan::LoopPlan& plan, const Value& begin,
+              const Value& end, const std::function<void(const Value&)>& body);
+  struct Turn {
+    plan::Token token;
+    int barrier;  ///< of replica 0; the others' follow
+  };
+  void open_turns(const plan::LoopPlan& plan, const Value& begin, const Value& end);
+  void wait_turn(const ir::Stmt& stmt);
+  void pass_turn(const ir::Stmt& stmt);
+  std::int64_t turn_threads() const;
+
   void settle(const Touched& use);
   void complete_sums(const ir::Stmt& stmt);
   void await(std::size_t pending);
@@ -131,6 +145,9 @@ class Lowering {
 
   // masks.cpp
   std::optional<Value> holds_everywhere(const ir::ExprRef& cond, const ir::For& nest, std::int64_t rows);
+  std::optional<Value> leading_iterations(const ir::ExprRef& cond, const ir::For& loop, const ir::For& nest,
+                                          std::int64_t rows, const Value& end);
+  std::optional<Value> unmasked_iterations(const ir::For& loop, const std::vector<Step>& list, const Value& end);
   std::optional<Value> nothing_to_mask(const ir::For& nest, const place::NestAtom& atom);
 
   const place::Placed& placed_;
@@ -147,7 +164,7 @@ class Lowering {
   std::vector<roles::Channel> channels_;
   std::unordered_map<const ir::Stmt*, Staging> stagings_;
   std::map<std::string, roles::Map> maps_;
-  std::int64_t staged_bytes_ = 0;  ///< of shared memory declared so far
+  std::int64_t staged_bytes_ = 0;    ///< of shared memory declared so far
   std::vector<Value> counts_;        ///< of tiles along each grid axis
   Value item_rows_ = 0, items_ = 0;  ///< work items along the first axis, and of all
   std::vector<Value> counters_;
@@ -156,6 +173,12 @@ class Lowering {
 
   std::unordered_map<const ir::BufferDecl*, Fragment> fragments_;
   std::deque<Group> under_way_;
+  enum class MaskMode { where_needed, none, always };
+  MaskMode mask_mode_ = MaskMode::where_needed;
+  std::set<const ir::Stmt*> masks_;  ///< that the loop being emitted has split its iterations by
+  std::vector<Turn> turns_;          ///< of the loop being emitted
+  std::optional<Value> more_turns_;  ///< whether its present iteration is not the last
+  int next_barrier_;                 ///< the first named barrier that nothing uses
   Sums sums_;
   std::set<ir::Buffer> partial_;  ///< sums of which each lane still has its own part
 };

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "analysis/affine.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -16,6 +18,16 @@ bool names(const ExprRef& expr, const For& nest) {
     for (const LoopAxis& axis : nest.axes) found = found || (ref != nullptr && ref->var == axis.var);
   });
   return found;
+}
+
+/// Whether the nest keeps each element where a condition holds, and changes nothing else.
+bool is_mask(const place::NestAtom& atom) {
+  if (atom.lines.size() != 1) return false;
+  const place::NestLine& line = atom.lines.front();
+  const auto* select = std::get_if<Select>(&line.value->node);
+  const auto* kept = select == nullptr ? nullptr : std::get_if<Load>(&select->if_true->node);
+  if (kept == nullptr || kept->buffer != line.buffer || kept->index.size() != line.index.size()) return false;
+  return std::equal(kept->index.begin(), kept->index.end(), line.index.begin(), identical);
 }
 
 bool is_below(BinaryOp op) { return op == BinaryOp::lt || op == BinaryOp::le; }
@@ -38,7 +50,7 @@ std::optional<Value> Lowering::holds_everywhere(const ExprRef& cond, const For& 
   Diagnostics diags;
   auto form = analysis::affine(make_binary(BinaryOp::sub, node->a, node->b, cond->loc, diags));
   if (!form) return {};
-  Scalars::Scope scope(scalars_);
+  BodyScope scope(*this);
   scalars_.add_loop(nest);
   for (std::size_t d = 0; d < nest.axes.size(); ++d) {
     const LoopAxis& axis = nest.axes[d];
@@ -50,19 +62,69 @@ std::optional<Value> Lowering::holds_everywhere(const ExprRef& cond, const For& 
   return scalars_.convert(cond);
 }
 
+/// How many of the loop's first iterations find the condition true everywhere: those before a bound that its variable
+/// crosses once.
+std::optional<Value> Lowering::leading_iterations(const ExprRef& cond, const For& loop, const For& nest,
+                                                  std::int64_t rows, const Value& end) {
+  const Var& var = loop.axes.front().var;
+  const auto* node = std::get_if<Binary>(&cond->node);
+  if (node == nullptr) return {};
+  if (node->op == BinaryOp::logical_and) {
+    auto a = leading_iterations(node->a, loop, nest, rows, end), b = leading_iterations(node->b, loop, nest, rows, end);
+    if (!a || !b) return {};
+    return min(*a, *b);
+  }
+  if ((!is_below(node->op) && !is_above(node->op)) || node->a->type != DType::i64) return {};
+  // small < large, or <=.
+  const ExprRef &small = is_below(node->op) ? node->a : node->b, &large = is_below(node->op) ? node->b : node->a;
+  bool strict = node->op == BinaryOp::lt || node->op == BinaryOp::gt;
+  Diagnostics diags;
+  auto form = analysis::affine(make_binary(BinaryOp::sub, small, large, cond->loc, diags));
+  if (!form || form->coefficient(var.get()) <= 0) return {};
+  BodyScope scope(*this);
+  scalars_.add_loop(loop);
+  scalars_.add_loop(nest);
+  scalars_.bind(var, typed_int(DType::i32, 0));
+  for (std::size_t d = 0; d < nest.axes.size(); ++d) {
+    const LoopAxis& axis = nest.axes[d];
+    std::int64_t extent = d == 0 ? rows : *as_int(axis.end);
+    Value worst = typed_int(DType::i32, form->coefficient(axis.var.get()) > 0 ? extent - 1 : 0);
+    scalars_.bind(axis.var, d == 0 ? row_of(worst, rows) : worst);
+  }
+  auto wide = [&](const ExprRef& e) { return roles::build::cast(DType::i64, scalars_.convert(e)); };
+  Value room = wide(large) - wide(small) + (strict ? 0 : 1);
+  Value count = ceildiv(max(room, 0), form->coefficient(var.get()));
+  return roles::build::cast(DType::i32, min(count, roles::build::cast(DType::i64, end)));
+}
+
+/// How many of the first iterations of a loop none of its masks changes: those masks are then in `masks_`.
+std::optional<Value> Lowering::unmasked_iterations(const For& loop, const std::vector<Step>& list, const Value& end) {
+  VarMap lets;  // of the loop's body, so that conditions show how they depend on its variable
+  for (const Step& step : list) {
+    const auto* let = std::get_if<Let>(&step.stmt->node);
+    if (let != nullptr && is_uniform_let(*let)) lets[let->var.get()] = substitute(let->value, lets);
+  }
+  std::optional<Value> least;
+  for (const Step& step : list) {
+    auto atom = placed_.atoms.find(step.stmt.get());
+    if (step.stage != 0 || atom == placed_.atoms.end()) continue;
+    const auto* nest = std::get_if<place::NestAtom>(&atom->second);
+    if (nest == nullptr || !is_mask(*nest)) continue;
+    ExprRef cond = substitute(std::get<Select>(nest->lines.front().value->node).cond, lets);
+    auto count = leading_iterations(cond, loop, std::get<For>(step.stmt->node), own_rows(nest->domain), end);
+    if (!count) continue;
+    masks_.insert(step.stmt.get());
+    least = least ? min(*least, *count) : *count;
+  }
+  return least;
+}
+
 /// Of a nest that only replaces elements where a condition fails: when there is nothing to replace. A mask at the end
 /// of a tensor, or at the diagonal of a causal product, then costs most tiles one comparison.
 std::optional<Value> Lowering::nothing_to_mask(const For& nest, const place::NestAtom& atom) {
-  if (atom.lines.size() != 1) return {};
-  const place::NestLine& line = atom.lines.front();
-  const auto* select = std::get_if<Select>(&line.value->node);
-  if (select == nullptr) return {};
-  const auto* kept = std::get_if<Load>(&select->if_true->node);
-  if (kept == nullptr || kept->buffer != line.buffer || kept->index.size() != line.index.size()) return {};
-  for (std::size_t d = 0; d < line.index.size(); ++d) {
-    if (!identical(kept->index[d], line.index[d])) return {};
-  }
-  return holds_everywhere(select->cond, nest, own_rows(atom.domain));
+  if (!is_mask(atom)) return {};
+  const auto& select = std::get<Select>(atom.lines.front().value->node);
+  return holds_everywhere(select.cond, nest, own_rows(atom.domain));
 }
 
 }  // namespace plait::pipeline

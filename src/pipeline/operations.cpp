@@ -129,6 +129,8 @@ void Lowering::product(const Stmt& stmt, const place::GemmAtom& atom) {
 void Lowering::nest(const Stmt& stmt, const place::NestAtom& atom) {
   if (atom.lines.empty()) return;
   const For& loop = std::get<For>(stmt.node);
+  if (masks_.contains(&stmt) && mask_mode_ == MaskMode::none) return;
+  if (masks_.contains(&stmt) && mask_mode_ == MaskMode::always) return each_of_nest(loop, atom);
   auto idle = nothing_to_mask(loop, atom);
   if (!idle) return each_of_nest(loop, atom);
   b_.if_(!*idle, [&] { each_of_nest(loop, atom); });

@@ -89,7 +89,9 @@ void Lowering::steps(const std::vector<Step>& list, int lead, const Around& arou
       for (std::size_t ring : receives) b_.add(roles::Receive{item(ring, lead_)});
       settle(touched(*step.stmt));
       complete_sums(*step.stmt);
+      wait_turn(*step.stmt);
       statement(step.stmt);
+      pass_turn(*step.stmt);
       bool maybe_nothing = step_is_control(*step.stmt);
       if (maybe_nothing && !releases.empty()) meet_replica();
       for (std::size_t ring : releases) give_back(ring);
@@ -151,7 +153,9 @@ void Lowering::control(const StmtRef& stmt) {
   if (const auto* loop = std::get_if<For>(&stmt->node)) {
     const plan::LoopPlan* plan = schedule_.find(names_.at(stmt.get()));
     if (plan != nullptr) return pipelined_loop(*loop, *plan);
-    return loop_over(*loop, scalars_.index(loop->axes.front().begin), [&](const Value&) { math_body(loop->body); });
+    const LoopAxis& axis = loop->axes.front();
+    return loop_over(*loop, scalars_.index(axis.begin), scalars_.index(axis.end),
+                     [&](const Value&) { math_body(loop->body); });
   }
   if (const auto* task = std::get_if<Task>(&stmt->node)) return math_body(task->body);
   if (const auto* node = std::get_if<If>(&stmt->node)) {
@@ -165,139 +169,6 @@ void Lowering::control(const StmtRef& stmt) {
     return b_.if_(scalars_.convert(node->cond), [&] { inner(node->then_body, true); }, otherwise);
   }
   diags_.error(Rule::place_operation, stmt->loc, "this statement has no placement yet");
-}
-
-// ---- Loops ---------------------------------------------------------------------------------------------------------
-
-/// The statements of the loop in the order of the schedule; stages count from the first one that computes. Statements
-/// that the schedule does not name are lets, which stand before all and are evaluated for each stage that uses them.
-std::vector<Lowering::Step> Lowering::steps_of(const For& loop, const plan::LoopPlan& plan) {
-  struct Placed {
-    Step step;
-    int order;
-  };
-  std::vector<Placed> list;
-  int least = INT_MAX;
-  for (const StmtRef& stmt : loop.body) {
-    const plan::Slot* slot = plan.find(names_.at(stmt.get()));
-    if (slot == nullptr && std::holds_alternative<If>(stmt->node)) {
-      // A guard: its statements carry the places; they share one.
-      walk(std::get<If>(stmt->node).then_body, [&](const Stmt& inner) {
-        const plan::Slot* own = plan.find(names_.at(&inner));
-        if (own != nullptr && !rings_.filled_by(inner) && slot == nullptr) slot = own;
-      });
-    }
-    int stage = slot == nullptr ? 0 : slot->stage, order = slot == nullptr ? -1 : slot->order;
-    bool computes = slot != nullptr && !rings_.filled_by(*stmt);
-    if (computes) least = std::min(least, stage);
-    list.push_back({{stmt, stage}, order});
-  }
-  std::stable_sort(list.begin(), list.end(), [](const Placed& a, const Placed& b) { return a.order < b.order; });
-  std::vector<Step> steps;
-  for (Placed& placed : list) {
-    if (least != INT_MAX) placed.step.stage = std::max(placed.step.stage - least, 0);
-    steps.push_back(placed.step);
-  }
-  return steps;
-}
-
-void Lowering::loop_over(const For& loop, const Value& begin, const std::function<void(const Value&)>& body) {
-  const LoopAxis& axis = loop.axes.front();
-  b_.loop(fresh(axis.var->name), {begin, scalars_.index(axis.end), scalars_.index(axis.step)}, [&](const Value& value) {
-    BodyScope scope(*this);
-    scalars_.bind(axis.var, value);
-    scalars_.add_loop(loop);
-    body(value);
-  });
-}
-
-void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
-  std::vector<Step> list = steps_of(loop, plan);
-  int span = 0;
-  for (const Step& step : list) {
-    if (!rings_.filled_by(*step.stmt)) span = std::max(span, step.stage);
-  }
-  if (span == 0)
-    return loop_over(loop, scalars_.index(loop.axes.front().begin), [&](const Value&) { one_after_another(list); });
-  const LoopAxis& axis = loop.axes.front();
-  if (as_int(axis.begin) != 0 || as_int(axis.step) != 1) {
-    diags_.error(Rule::place_operation, axis.begin->loc,
-                 "a pipelined loop whose stages overlap does not count from 0 by 1",
-                 "write range(n) and compute the index in the body");
-    return;
-  }
-  ramp(list, span, loop);
-}
-
-/// The lets of the loop that a step uses, evaluated for the iteration that it belongs to.
-void Lowering::lets_for(const Step& step, const std::vector<Step>& list) {
-  std::set<const VarDecl*> used;
-  auto note = [&](const ExprRef& root) {
-    walk(root, [&](const Expr& e) {
-      if (const auto* ref = std::get_if<VarRef>(&e.node)) used.insert(ref->var.get());
-    });
-  };
-  for_each_expr(*step.stmt, note);
-  if (const auto* loop = std::get_if<For>(&step.stmt->node))
-    walk(loop->body, [&](const Stmt& inner) { for_each_expr(inner, note); });
-  std::vector<const Let*> needed;
-  for (auto it = list.rbegin(); it != list.rend(); ++it) {
-    const auto* node = std::get_if<Let>(&it->stmt->node);
-    if (node == nullptr || !used.contains(node->var.get())) continue;
-    note(node->value);
-    needed.push_back(node);
-  }
-  for (auto it = needed.rbegin(); it != needed.rend(); ++it) let(**it);
-}
-
-/// Iterations overlap: stage s of iteration i runs at time i + s. The first `span` times fill the pipeline, as many
-/// behind the loop drain it.
-void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop) {
-  std::vector<Step> list;
-  for (const Step& step : all) {
-    if (!std::holds_alternative<Let>(step.stmt->node)) list.push_back(step);
-  }
-  const LoopAxis& axis = loop.axes.front();
-  Value trips = b_.let(fresh("trips"), scalars_.index(axis.end));
-  auto at_time = [&](const Value& now, int lead, const std::function<bool(const Step&)>& live,
-                     const std::function<Value(const Step&)>& guard) {
-    steps(list, lead, [&](const Step& step, const std::function<void()>& emit) {
-      if (!live(step)) return;
-      auto emit_inside = [&] {
-        BodyScope scope(*this);
-        scalars_.bind(axis.var, step.stage == 0 ? now : now - step.stage);
-        scalars_.add_loop(loop);
-        lets_for(step, all);
-        emit();
-      };
-      if (!guard) return emit_inside();
-      b_.if_(guard(step), [&] {
-        emit_inside();
-        await(0);
-      });
-    });
-    await(0);
-  };
-  using Guard = std::function<Value(const Step&)>;
-  std::vector<std::size_t> rings = filled(list);
-  for (int p = 0; p < span; ++p) {
-    Value now = typed_int(DType::i32, p);
-    auto live = [&](const Step& step) { return step.stage <= p; };
-    Guard guard = span == 1 ? Guard() : [&](const Step& step) { return trips > p - step.stage; };
-    if (span > 1) at_time(now, 0, live, guard);
-    b_.if_(trips > p, [&] {
-      if (span == 1) at_time(now, 0, live, guard);
-      advance(rings);
-    });
-  }
-  loop_over(loop, span, [&](const Value& now) {
-    at_time(now, 0, [](const Step&) { return true; }, {});
-    advance(rings);
-  });
-  for (int e = 0; e < span; ++e) {
-    b_.if_(trips + e >= span,
-           [&] { at_time(e == 0 ? trips : trips + e, -e, [&](const Step& step) { return step.stage > e; }, {}); });
-  }
 }
 
 }  // namespace plait::pipeline

@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "pipeline/lowering.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+
+/// The statements of the loop in the order of the schedule; stages count from the first one that computes. Statements
+/// that the schedule does not name are lets, which stand before all and are evaluated for each stage that uses them.
+std::vector<Lowering::Step> Lowering::steps_of(const For& loop, const plan::LoopPlan& plan) {
+  struct Placed {
+    Step step;
+    int order;
+  };
+  std::vector<Placed> list;
+  int least = INT_MAX;
+  for (const StmtRef& stmt : loop.body) {
+    const plan::Slot* slot = plan.find(names_.at(stmt.get()));
+    if (slot == nullptr && std::holds_alternative<If>(stmt->node)) {
+      // A guard: its statements carry the places; they share one.
+      walk(std::get<If>(stmt->node).then_body, [&](const Stmt& inner) {
+        const plan::Slot* own = plan.find(names_.at(&inner));
+        if (own != nullptr && !rings_.filled_by(inner) && slot == nullptr) slot = own;
+      });
+    }
+    int stage = slot == nullptr ? 0 : slot->stage, order = slot == nullptr ? -1 : slot->order;
+    bool computes = slot != nullptr && !rings_.filled_by(*stmt);
+    if (computes) least = std::min(least, stage);
+    list.push_back({{stmt, stage}, order});
+  }
+  std::stable_sort(list.begin(), list.end(), [](const Placed& a, const Placed& b) { return a.order < b.order; });
+  std::vector<Step> steps;
+  for (Placed& placed : list) {
+    if (least != INT_MAX) placed.step.stage = std::max(placed.step.stage - least, 0);
+    steps.push_back(placed.step);
+  }
+  return steps;
+}
+
+/// The loop, its first iteration `begin`, its last one before `end`.
+void Lowering::loop_over(const For& loop, const Value& begin, const Value& end,
+                         const std::function<void(const Value&)>& body) {
+  const LoopAxis& axis = loop.axes.front();
+  b_.loop(fresh(axis.var->name), {begin, end, scalars_.index(axis.step)}, [&](const Value& value) {
+    BodyScope scope(*this);
+    scalars_.bind(axis.var, value);
+    scalars_.add_loop(loop);
+    body(value);
+  });
+}
+
+void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
+  std::vector<Step> list = steps_of(loop, plan);
+  int span = 0;
+  for (const Step& step : list) {
+    if (!rings_.filled_by(*step.stmt)) span = std::max(span, step.stage);
+  }
+  const LoopAxis& axis = loop.axes.front();
+  if (span == 0) {
+    Value begin = scalars_.index(axis.begin), end = scalars_.index(axis.end);
+    return steady(loop, list, plan, begin, end, [&](const Value&) { one_after_another(list); });
+  }
+  if (as_int(axis.begin) != 0 || as_int(axis.step) != 1) {
+    diags_.error(Rule::place_operation, axis.begin->loc,
+                 "a pipelined loop whose stages overlap does not count from 0 by 1",
+                 "write range(n) and compute the index in the body");
+    return;
+  }
+  ramp(list, span, loop, plan);
+}
+
+/// The lets of the loop that a step uses, evaluated for the iteration that it belongs to.
+void Lowering::lets_for(const Step& step, const std::vector<Step>& list) {
+  std::set<const VarDecl*> used;
+  auto note = [&](const ExprRef& root) {
+    walk(root, [&](const Expr& e) {
+      if (const auto* ref = std::get_if<VarRef>(&e.node)) used.insert(ref->var.get());
+    });
+  };
+  for_each_expr(*step.stmt, note);
+  if (const auto* loop = std::get_if<For>(&step.stmt->node))
+    walk(loop->body, [&](const Stmt& inner) { for_each_expr(inner, note); });
+  std::vector<const Let*> needed;
+  for (auto it = list.rbegin(); it != list.rend(); ++it) {
+    const auto* node = std::get_if<Let>(&it->stmt->node);
+    if (node == nullptr || !used.contains(node->var.get())) continue;
+    note(node->value);
+    needed.push_back(node);
+  }
+  for (auto it = needed.rbegin(); it != needed.rend(); ++it) let(**it);
+}
+
+/// Iterations overlap: stage s of iteration i runs at time i + s. The first `span` times fill the pipeline, as many
+/// behind the loop drain it.
+void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, const plan::LoopPlan& plan) {
+  std::vector<Step> list;
+  for (const Step& step : all) {
+    if (!std::holds_alternative<Let>(step.stmt->node)) list.push_back(step);
+  }
+  const LoopAxis& axis = loop.axes.front();
+  Value trips = b_.let(fresh("trips"), scalars_.index(axis.end));
+  using Live = std::function<bool(const Step&)>;
+  using Guard = std::function<Value(const Step&)>;
+  auto at_time = [&](const Value& now, int lead, const Live& live, const Guard& guard) {
+    steps(list, lead, [&](const Step& step, const std::function<void()>& emit) {
+      if (!live(step)) return;
+      auto emit_inside = [&] {
+        BodyScope scope(*this);
+        scalars_.bind(axis.var, step.stage == 0 ? now : now - step.stage);
+        scalars_.add_loop(loop);
+        lets_for(step, all);
+        emit();
+      };
+      if (!guard) return emit_inside();
+      b_.if_(guard(step), [&] {
+        emit_inside();
+        await(0);
+      });
+    });
+    await(0);
+  };
+  std::vector<std::size_t> rings = filled(list);
+  for (int p = 0; p < span; ++p) {
+    Value now = typed_int(DType::i32, p);
+    auto live = [&](const Step& step) { return step.stage <= p; };
+    Guard guard = span == 1 ? Guard() : [&](const Step& step) { return trips > p - step.stage; };
+    if (span > 1) at_time(now, 0, live, guard);
+    b_.if_(trips > p, [&] {
+      if (span == 1) at_time(now, 0, live, guard);
+      advance(rings);
+    });
+  }
+  steady(loop, all, plan, typed_int(DType::i32, span), trips, [&](const Value& now) {
+    at_time(now, 0, [](const Step&) { return true; }, {});
+    advance(rings);
+  });
+  for (int e = 0; e < span; ++e) {
+    Value now = e == 0 ? trips : trips + e;
+    b_.if_(now >= span, [&] { at_time(now, -e, [&](const Step& step) { return step.stage > e; }, {}); });
+  }
+}
+
+/// The iterations in which all stages run: first those in which no mask has anything to hide, then the others.
+void Lowering::steady(const For& loop, const std::vector<Step>& list, const plan::LoopPlan& plan, const Value& begin,
+                      const Value& end, const std::function<void(const Value&)>& body) {
+  open_turns(plan, begin, end);
+  auto turn = [&](const Value& now) {
+    more_turns_ = now + 1 < end;
+    body(now);
+  };
+  auto unmasked = unmasked_iterations(loop, list, end);
+  if (!unmasked) {
+    loop_over(loop, begin, end, turn);
+  } else {
+    Value split = b_.let(fresh("unmasked"), *unmasked);
+    mask_mode_ = MaskMode::none;
+    loop_over(loop, begin, split, turn);
+    mask_mode_ = MaskMode::always;
+    loop_over(loop, max(begin, split), end, turn);
+    mask_mode_ = MaskMode::where_needed;
+    masks_.clear();
+  }
+  turns_.clear();
+}
+
+// ---- Turns ---------------------------------------------------------------------------------------------------------
+
+/// Replicas take turns: each issues the second statement of a token only when the one before it has issued the first.
+/// Each has a named barrier on which it waits and the one before it arrives.
+void Lowering::open_turns(const plan::LoopPlan& plan, const Value& begin, const Value& end) {
+  for (const plan::Token& token : plan.tokens) {
+    if (placed_.replicas < 2) {
+      diags_.error(Rule::place_operation, token.at.loc, "a token needs replicas that take turns, and `math` has one");
+      return;
+    }
+    turns_.push_back({token, next_barrier_});
+    next_barrier_ += placed_.replicas;
+    Value last = Value(b_.builtins().replica) == placed_.replicas - 1;
+    b_.if_(begin < end && last, [&] { b_.add(roles::BarrierArrive{Value(turns_.back().barrier), turn_threads()}); });
+  }
+}
+
+std::int64_t Lowering::turn_threads() const { return std::int64_t{2} * placed_.warps * 32; }
+
+void Lowering::wait_turn(const Stmt& stmt) {
+  for (const Turn& turn : turns_) {
+    if (names_.at(&stmt) != turn.token.to) continue;
+    b_.add(roles::BarrierSync{turn.barrier + Value(b_.builtins().replica), turn_threads()});
+  }
+}
+
+/// The last replica passes the turn back to the first, but for the last time.
+void Lowering::pass_turn(const Stmt& stmt) {
+  for (const Turn& turn : turns_) {
+    if (names_.at(&stmt) != turn.token.from) continue;
+    int last = placed_.replicas - 1;
+    Value replica = b_.builtins().replica;
+    Value next = placed_.replicas == 2 ? 1 - replica : select(replica == last, 0, replica + 1);
+    b_.if_(replica < last || *more_turns_, [&] { b_.add(roles::BarrierArrive{turn.barrier + next, turn_threads()}); });
+  }
+}
+
+}  // namespace plait::pipeline
