@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <sstream>
 
 namespace plait::cli {
 
-Option Option::required(bool yes) const { return Option(option_.required(yes)); }
-Option Option::type_name(const std::string& name) const { return Option(option_.type_name(name)); }
-Option Option::excludes(Option other) const { return Option(option_.excludes(other.option_)); }
-Option Option::check(const TextCheck& check) const { return Option(option_.check(check)); }
-Option Option::repeated() const { return Option(option_.repeated()); }
-Option Option::each(const std::function<void(const std::string&)>& fn) const { return Option(option_.each(fn)); }
+Option Option::required(bool yes) const { return Option(option_->required(yes)); }
+Option Option::type_name(const std::string& name) const { return Option(option_->type_name(name)); }
+Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
+Option Option::check(const TextCheck& check) const { return Option(option_->check(check)); }
+Option Option::repeated() const {
+  return Option(option_->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+}
+Option Option::each(const std::function<void(const std::string&)>& fn) const { return Option(option_->each(fn)); }
 
 Option Options::flag(const std::string& names, bool& into, const std::string& help) const {
   return Option(command_->add_flag(names, into, help));
