@@ -171,8 +171,11 @@ void Lowering::nested(const StmtRef& stmt, const Node& node, Threads by, Body& o
 
 void Lowering::branch(const StmtRef& stmt, const If& node, Body& out) {
   Body then_body = body(node.then_body), else_body = body(node.else_body);
-  bool same = then_body == node.then_body && else_body == node.else_body;
-  out.push_back(same ? stmt : make(*stmt, If{node.cond, std::move(then_body), std::move(else_body)}));
+  if (then_body == node.then_body && else_body == node.else_body) return out.push_back(stmt);
+  If changed = node;
+  changed.then_body = std::move(then_body);
+  changed.else_body = std::move(else_body);
+  out.push_back(make(*stmt, std::move(changed)));
 }
 
 /// The slot of item n is free when item n - depth was released, in the phase before; of the first items at once.

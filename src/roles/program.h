@@ -391,12 +391,29 @@ struct Issue {
   Body body;                               ///< what it computes
 };
 
-using StmtNode = std::variant<Let, VarDef, Set, For, While, If, Elect, OneWarp, DefFragment, MbarInit, Wait, Arrive,
-                              Expect, Fence, SyncThreads, SyncWarp, ClusterArrive, ClusterWait, BarrierSync,
-                              BarrierArrive, TmaLoad, TmaStore, BulkLoad, BulkStore, BulkCommit, BulkWait, Prefetch,
-                              CpAsync, CpCommit, CpWait, Wgmma, WgmmaCommit, WgmmaAwait, Mma, LdMatrix, StMatrix, Each,
-                              RowReduce, LaneReduce, LoadTensor, StoreTensor, LoadShared, StoreShared, PutTensor,
-                              PutShared, AtomicAdd, Broadcast, Clock, Acquire, Publish, Receive, Release, Issue>;
+using AnyStmt = std::variant<Let, VarDef, Set, For, While, If, Elect, OneWarp, DefFragment, MbarInit, Wait, Arrive,
+                             Expect, Fence, SyncThreads, SyncWarp, ClusterArrive, ClusterWait, BarrierSync,
+                             BarrierArrive, TmaLoad, TmaStore, BulkLoad, BulkStore, BulkCommit, BulkWait, Prefetch,
+                             CpAsync, CpCommit, CpWait, Wgmma, WgmmaCommit, WgmmaAwait, Mma, LdMatrix, StMatrix, Each,
+                             RowReduce, LaneReduce, LoadTensor, StoreTensor, LoadShared, StoreShared, PutTensor,
+                             PutShared, AtomicAdd, Broadcast, Clock, Acquire, Publish, Receive, Release, Issue>;
+
+/// Any one of them. Construction and copies are out of line: what std::variant makes of so many alternatives is too
+/// much for every file to compile anew.
+struct StmtNode : AnyStmt {
+  template <typename Node>
+    requires std::is_constructible_v<AnyStmt, std::in_place_type_t<Node>, Node>
+  StmtNode(Node node);  // NOLINT(google-explicit-constructor)
+  StmtNode(const StmtNode& other);
+  StmtNode(StmtNode&& other) noexcept;
+  StmtNode& operator=(const StmtNode& other);
+  StmtNode& operator=(StmtNode&& other) noexcept;
+  ~StmtNode();
+
+ private:
+  template <typename Node>
+  void put(Node node);
+};
 
 struct Stmt {
   Loc loc;     ///< in the role text, or in the C++ that built it

@@ -189,7 +189,7 @@ std::string statement_word(const roles::Stmt& stmt) {
                                            "receive",
                                            "release",
                                            "issue"};
-  static_assert(std::size(kWords) == std::variant_size_v<roles::StmtNode>, "a word for each kind of statement");
+  static_assert(std::size(kWords) == std::variant_size_v<roles::AnyStmt>, "a word for each kind of statement");
   return kWords[stmt.node.index()];
 }
 

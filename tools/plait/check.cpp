@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "roles.h"
 
 namespace plait::cli {
@@ -43,12 +41,12 @@ Outcome check(const ProgramOptions& options) {
 
 }  // namespace
 
-void add_check(CLI::App& app, Command& command) {
-  CLI::App* sub =
-      add_command(app, command, "check", "Check a tile or role program: syntax, types, every rule of the language");
+void add_check(CommandLine& line, Command& command) {
+  Options sub =
+      add_command(line, command, "check", "Check a tile or role program: syntax, types, every rule of the language");
   auto options = std::make_shared<ProgramOptions>();
-  add_program_options(*sub, command, *options);
-  sub->callback([options, &command] { command.action = [options] { return check(*options); }; });
+  add_program_options(sub, command, *options);
+  sub.chosen([options, &command] { command.action = [options] { return check(*options); }; });
 }
 
 }  // namespace plait::cli

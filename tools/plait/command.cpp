@@ -3,30 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
 namespace plait::cli {
 
-CLI::App* add_command(CLI::App& app, Command& command, const std::string& name, const std::string& summary) {
-  CLI::App* sub = app.add_subcommand(name, summary);
-  sub->add_flag("--json", command.json, "print one JSON object on standard output");
-  sub->footer("Exit status: 0 success, 1 the input is wrong, 2 the command line is wrong, 3 a fault of plait.");
+Options add_command(CommandLine& line, Command& command, const std::string& name, const std::string& summary) {
+  Options sub = line.command(
+      name, summary, "Exit status: 0 success, 1 the input is wrong, 2 the command line is wrong, 3 a fault of plait.");
+  sub.flag("--json", command.json, "print one JSON object on standard output");
   return sub;
 }
 
-CLI::Option* add_assignments(CLI::App& app, const std::string& flag, std::vector<std::string>& into,
-                             const std::string& help) {
-  return app.add_option(flag, into, help)
-      ->type_name("NAME=VALUE")
-      ->type_size(1)
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+Option add_assignments(const Options& options, const std::string& flag, std::vector<std::string>& into,
+                       const std::string& help) {
+  return options.add(flag, into, help).type_name("NAME=VALUE").repeated();
 }
 
 TextCheck integer_check(std::uint64_t least, std::uint64_t most) {
@@ -46,7 +38,7 @@ TextCheck word_check(const std::string& what, const std::vector<std::string>& wo
   };
 }
 
-CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& into, const std::string& help) {
+Option add_seconds(const Options& options, const std::string& flag, double& into, const std::string& help) {
   static constexpr double kMost = 1e9;
   TextCheck check = [](const std::string& text) {
     char* end = nullptr;
@@ -54,7 +46,7 @@ CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& into, c
     bool good = !text.empty() && *end == '\0' && seconds >= 0 && seconds <= kMost;
     return good ? std::string() : fmt::format("'{}' is no number of seconds from 0 to {:.0f}", text, kMost);
   };
-  return app.add_option(flag, into, help)->type_name("SECONDS")->check(check);
+  return options.add(flag, into, help).type_name("SECONDS").check(check);
 }
 
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& texts, const std::string& flag) {

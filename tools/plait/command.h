@@ -3,12 +3,8 @@
 #include <functional>
 #include <map>
 
+#include "options.h"
 #include "report.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace plait::cli {
 
@@ -24,7 +20,7 @@ struct Outcome {
   bool ok = true;
 };
 
-/// A command line that CLI11 accepted but that makes no sense.
+/// A command line that has the right form but makes no sense.
 struct UsageError {
   std::string message;
 };
@@ -36,28 +32,27 @@ struct Command {
   std::string program;  ///< path of the tile program, to name it when plait itself fails
 };
 
-void add_check(CLI::App& app, Command& command);
-void add_format(CLI::App& app, Command& command);
-void add_print(CLI::App& app, Command& command);
-void add_run(CLI::App& app, Command& command);
-void add_compile(CLI::App& app, Command& command);
-void add_devices(CLI::App& app, Command& command);
-void add_sim(CLI::App& app, Command& command);
+void add_check(CommandLine& line, Command& command);
+void add_format(CommandLine& line, Command& command);
+void add_print(CommandLine& line, Command& command);
+void add_run(CommandLine& line, Command& command);
+void add_compile(CommandLine& line, Command& command);
+void add_devices(CommandLine& line, Command& command);
+void add_sim(CommandLine& line, Command& command);
 
 /// A subcommand with --json and a footer that states the exit codes.
-CLI::App* add_command(CLI::App& app, Command& command, const std::string& name, const std::string& summary);
+Options add_command(CommandLine& line, Command& command, const std::string& name, const std::string& summary);
 
 /// An option that may be given several times, each time with one NAME=VALUE.
-CLI::Option* add_assignments(CLI::App& app, const std::string& flag, std::vector<std::string>& into,
-                             const std::string& help);
-/// What CLI11 asks about the text of an option: empty where it is good, else what is wrong with it.
-using TextCheck = std::function<std::string(const std::string&)>;
+Option add_assignments(const Options& options, const std::string& flag, std::vector<std::string>& into,
+                       const std::string& help);
+/// Checks of the text of an option.
 TextCheck integer_check(std::uint64_t least, std::uint64_t most);
 /// One of these words; `what` they are called, e.g. "form".
 TextCheck word_check(const std::string& what, const std::vector<std::string>& words);
 
 /// An option that takes a time in seconds.
-CLI::Option* add_seconds(CLI::App& app, const std::string& flag, double& into, const std::string& help);
+Option add_seconds(const Options& options, const std::string& flag, double& into, const std::string& help);
 /// Splits NAME=VALUE texts; a text without '=' or a name given twice throws UsageError.
 std::map<std::string, std::string> parse_assignments(const std::vector<std::string>& texts, const std::string& flag);
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "emit/cpu/cpu.h"
@@ -84,25 +83,25 @@ Outcome compile(const CompileOptions& options) {
 
 }  // namespace
 
-void add_compile(CLI::App& app, Command& command) {
-  CLI::App* sub =
-      add_command(app, command, "compile",
+void add_compile(CommandLine& line, Command& command) {
+  Options sub =
+      add_command(line, command, "compile",
                   "Compile a kernel to LLVM IR, assembly, an object file or its C header, a role program to CUDA");
   auto options = std::make_shared<CompileOptions>();
-  add_program_options(*sub, command, options->program);
-  sub->add_option("--emit", options->emit,
-                  "for the host: llvm, asm, object or header; for GPUs: roles, source (CUDA C++), ptx or cubin")
-      ->required()
-      ->check(word_check("form", {"llvm", "asm", "object", "header", "roles", "source", "ptx", "cubin"}));
-  sub->add_option("-o,--output", options->output,
-                  "file to write (default: standard output; an object goes to KERNEL.o, a cubin to KERNEL.cubin)");
-  sub->add_option("--cpu", options->cpu, "processor by its LLVM name, e.g. x86-64-v3 (default: this machine)");
-  sub->add_flag("--no-checks", options->no_checks, "leave out the run-time checks of accesses");
-  sub->add_option("--device", options->target.device, "machine model of the GPU (default: h200)");
-  add_schedule_flag(*sub, options->target);
-  add_assignments(*sub, "--dim", options->dims, "value of a dim of the calls that this is for, e.g. --dim M=8191");
-  add_roles_flags(*sub, options->roles);
-  sub->callback([options, &command] { command.action = [options] { return compile(*options); }; });
+  add_program_options(sub, command, options->program);
+  sub.add("--emit", options->emit,
+          "for the host: llvm, asm, object or header; for GPUs: roles, source (CUDA C++), ptx or cubin")
+      .required()
+      .check(word_check("form", {"llvm", "asm", "object", "header", "roles", "source", "ptx", "cubin"}));
+  sub.add("-o,--output", options->output,
+          "file to write (default: standard output; an object goes to KERNEL.o, a cubin to KERNEL.cubin)");
+  sub.add("--cpu", options->cpu, "processor by its LLVM name, e.g. x86-64-v3 (default: this machine)");
+  sub.flag("--no-checks", options->no_checks, "leave out the run-time checks of accesses");
+  sub.add("--device", options->target.device, "machine model of the GPU (default: h200)");
+  add_schedule_flag(sub, options->target);
+  add_assignments(sub, "--dim", options->dims, "value of a dim of the calls that this is for, e.g. --dim M=8191");
+  add_roles_flags(sub, options->roles);
+  sub.chosen([options, &command] { command.action = [options] { return compile(*options); }; });
 }
 
 }  // namespace plait::cli

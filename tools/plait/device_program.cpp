@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "machine/load.h"
@@ -39,8 +38,8 @@ Result<std::optional<plan::Schedule>> read_schedule(const std::string& path) {
 
 }  // namespace
 
-void add_schedule_flag(CLI::App& app, DeviceFlags& flags) {
-  app.add_option("--schedule", flags.schedule, "schedule to carry out (default: what the author wrote, by the rules)");
+void add_schedule_flag(const Options& options, DeviceFlags& flags) {
+  options.add("--schedule", flags.schedule, "schedule to carry out (default: what the author wrote, by the rules)");
 }
 
 Result<DeviceProgram> load_device_program(const ProgramOptions& options, const DeviceFlags& flags,

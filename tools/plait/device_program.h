@@ -19,7 +19,7 @@ struct DeviceFlags {
   std::string device;    ///< machine model; empty: that of the schedule or of the role program, else h200
   std::string schedule;  ///< file; empty: the rules planner's
 };
-void add_schedule_flag(CLI::App& app, DeviceFlags& flags);
+void add_schedule_flag(const Options& options, DeviceFlags& flags);
 
 /// Reads FILE, which is a tile program or a role program (FILE.roles), for calls with these extents.
 Result<DeviceProgram> load_device_program(const ProgramOptions& options, const DeviceFlags& flags,

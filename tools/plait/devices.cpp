@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -102,12 +101,11 @@ Outcome show_device(const std::string& name) {
 
 }  // namespace
 
-void add_devices(CLI::App& app, Command& command) {
-  CLI::App* sub =
-      add_command(app, command, "devices", "List the devices that --device takes, or show the model of one");
+void add_devices(CommandLine& line, Command& command) {
+  Options sub = add_command(line, command, "devices", "List the devices that --device takes, or show the model of one");
   auto name = std::make_shared<std::string>();
-  sub->add_option("DEVICE", *name, "a device's name, or the path of a machine model (PATH.json)");
-  sub->callback(
+  sub.add("DEVICE", *name, "a device's name, or the path of a machine model (PATH.json)");
+  sub.chosen(
       [&command, name] { command.action = [name] { return name->empty() ? list_devices() : show_device(*name); }; });
 }
 

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "roles/format.h"
 #include "roles/parse.h"
 #include "runtime/files.h"
@@ -69,13 +67,13 @@ Outcome format(const FormatOptions& options) {
 
 }  // namespace
 
-void add_format(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "format", "Print tile and role programs in canonical form, comments kept");
+void add_format(CommandLine& line, Command& command) {
+  Options sub = add_command(line, command, "format", "Print tile and role programs in canonical form, comments kept");
   auto options = std::make_shared<FormatOptions>();
-  sub->add_option("FILE", options->paths, "tile programs; - is standard input")->required();
-  auto* write = sub->add_flag("--write", options->write, "write the files in place instead of printing them");
-  sub->add_flag("--check", options->check, "only tell, by exit status 1, whether a file would change")->excludes(write);
-  sub->callback([options, &command] { command.action = [options] { return format(*options); }; });
+  sub.add("FILE", options->paths, "tile programs; - is standard input").required();
+  Option write = sub.flag("--write", options->write, "write the files in place instead of printing them");
+  sub.flag("--check", options->check, "only tell, by exit status 1, whether a file would change").excludes(write);
+  sub.chosen([options, &command] { command.action = [options] { return format(*options); }; });
 }
 
 }  // namespace plait::cli

@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <new>
-#include <sstream>
 
 #include "command.h"
 #include "plait/plait.h"
@@ -119,31 +117,20 @@ bool asks_for_json(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   Command command;
-  CLI::App app("plait: a tile compiler", "plait");
-  app.set_version_flag("--version", fmt::format("plait {}", PLAIT_VERSION));
-  app.require_subcommand(1);
-  app.footer(
-      "`plait COMMAND --help` tells more. Exit status: 0 success, 1 the input is wrong, 2 the command line is wrong, 3 "
-      "a fault of plait.");
-  add_check(app, command);
-  add_format(app, command);
-  add_print(app, command);
-  add_run(app, command);
-  add_compile(app, command);
-  add_devices(app, command);
-  add_sim(app, command);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    std::ostringstream out, err;
-    int code = app.exit(e, out, err) == 0 ? kOk : kUsage;
-    command.json = code != kOk && asks_for_json(argc, argv);
-    if (code == kOk) return write_output(out.str(), code);
-    // CLI11 misses the command before it looks at what stands in its place.
-    if (e.get_name() == "RequiredError" && app.get_subcommands().empty() && argc > 1 && argv[1][0] != '-') {
-      return fail(command, code, fmt::format("plait: there is no command '{}'; see plait --help\n", argv[1]));
-    }
-    return fail(command, code, fmt::format("plait: {}", err.str()));
+  CommandLine line("plait", "plait: a tile compiler", fmt::format("plait {}", PLAIT_VERSION),
+                   "`plait COMMAND --help` tells more. Exit status: 0 success, 1 the input is wrong, 2 the command "
+                   "line is wrong, 3 a fault of plait.");
+  add_check(line, command);
+  add_format(line, command);
+  add_print(line, command);
+  add_run(line, command);
+  add_compile(line, command);
+  add_devices(line, command);
+  add_sim(line, command);
+  if (auto answer = line.parse(argc, argv)) {
+    if (answer->ok) return write_output(answer->text, kOk);
+    command.json = asks_for_json(argc, argv);
+    return fail(command, kUsage, fmt::format("plait: {}", answer->text));
   }
   return run_action(command);
 }

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "roles.h"
@@ -103,14 +102,14 @@ Outcome print(const PrintOptions& options) {
 
 }  // namespace
 
-void add_print(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "print", "Print a tile program as it is after a pass (default: verify)");
+void add_print(CommandLine& line, Command& command) {
+  Options sub = add_command(line, command, "print", "Print a tile program as it is after a pass (default: verify)");
   auto options = std::make_shared<PrintOptions>();
-  add_program_options(*sub, command, options->program, false);
-  auto* after = sub->add_option("--after", options->after, "name of the pass")->type_name("PASS");
-  sub->add_flag("--after-all", options->after_all, "after every pass")->excludes(after);
-  sub->add_flag("--list-passes", options->list_passes, "list the passes");
-  sub->callback([options, &command] { command.action = [options] { return print(*options); }; });
+  add_program_options(sub, command, options->program, false);
+  Option after = sub.add("--after", options->after, "name of the pass").type_name("PASS");
+  sub.flag("--after-all", options->after_all, "after every pass").excludes(after);
+  sub.flag("--list-passes", options->list_passes, "list the passes");
+  sub.chosen([options, &command] { command.action = [options] { return print(*options); }; });
 }
 
 }  // namespace plait::cli

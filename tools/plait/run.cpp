@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -282,48 +281,46 @@ std::string check_device(const std::string& text) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "run", "Run a kernel: .npy in, .npy out, verified and timed on request");
+void add_run(CommandLine& line, Command& command) {
+  Options sub = add_command(line, command, "run", "Run a kernel: .npy in, .npy out, verified and timed on request");
   auto flags = std::make_shared<RunFlags>();
-  add_program_options(*sub, command, flags->program);
-  sub->add_option("--device", flags->request.device,
-                  "device to run on: host (default), interp, or a GPU by its model, e.g. h200; see `plait devices`")
-      ->check(TextCheck(check_device));
-  add_assignments(*sub, "--dim", flags->dims, "value of a dim that no input gives, e.g. --dim M=1000");
+  add_program_options(sub, command, flags->program);
+  sub.add("--device", flags->request.device,
+          "device to run on: host (default), interp, or a GPU by its model, e.g. h200; see `plait devices`")
+      .check(check_device);
+  add_assignments(sub, "--dim", flags->dims, "value of a dim that no input gives, e.g. --dim M=1000");
   add_assignments(
-      *sub, "--input", flags->inputs,
+      sub, "--input", flags->inputs,
       "tensor from a .npy file; tensors that are not given are drawn: floats standard normal, integers small");
-  add_assignments(*sub, "--output", flags->outputs, "write a tensor to a .npy file, once the run has succeeded");
-  add_assignments(*sub, "--dtype", flags->dtypes,
+  add_assignments(sub, "--output", flags->outputs, "write a tensor to a .npy file, once the run has succeeded");
+  add_assignments(sub, "--dtype", flags->dtypes,
                   "type of the raw bits in an input file, e.g. --dtype A=bf16 (stored as u2)");
-  add_assignments(*sub, "--scalar", flags->scalars, "value of a scalar argument, e.g. --scalar alpha=0.5");
-  sub->add_option("--seed", flags->request.seed, "seed of drawn inputs (default 0)")
-      ->check(integer_check(0, std::numeric_limits<std::uint64_t>::max()));
-  sub->add_option("--threads", flags->request.threads, "threads to run on (default: all of the machine)")
-      ->check(integer_check(1, 4096));
-  sub->add_flag("--verify", flags->request.verify,
-                "compare the result with the interpreter and with the kernel's reference");
+  add_assignments(sub, "--scalar", flags->scalars, "value of a scalar argument, e.g. --scalar alpha=0.5");
+  sub.add("--seed", flags->request.seed, "seed of drawn inputs (default 0)")
+      .check(integer_check(0, std::numeric_limits<std::uint64_t>::max()));
+  sub.add("--threads", flags->request.threads, "threads to run on (default: all of the machine)")
+      .check(integer_check(1, 4096));
+  sub.flag("--verify", flags->request.verify,
+           "compare the result with the interpreter and with the kernel's reference");
   add_seconds(
-      *sub, "--interpreter-seconds", flags->request.interpreter_seconds,
+      sub, "--interpreter-seconds", flags->request.interpreter_seconds,
       "time for the interpreter (default 20): --verify runs a part of the blocks, or none, where all would take "
       "longer; a run on --device interp, and a loop whose length --verify cannot foresee, end with an error");
   add_seconds(
-      *sub, "--timeout", flags->request.timeout,
+      sub, "--timeout", flags->request.timeout,
       "time for the whole run, checks and measurements included (default 0: no limit); then it ends with an error "
       "and writes no output");
-  sub->add_option("--reproducer-dir", flags->request.reproducer_folder,
-                  "folder for the file that repeats a run that --verify found wrong (default plait-reproducers); the "
-                  "same failure writes the same file");
-  sub->add_flag("--bench", flags->request.bench,
-                "measure: median time, GFLOP/s, GB/s; print speaks in the first run only");
-  sub->add_flag("--no-checks", flags->no_checks, "leave out the run-time checks of accesses");
-  add_schedule_flag(*sub, flags->target);
-  add_roles_flags(*sub, flags->roles);
-  sub->add_option(
-      "--reference", flags->roles.reference,
-      "role programs: kernel whose reference --verify compares with, e.g. matmul_nt (default: the program's "
-      "own name)");
-  sub->callback([flags, &command] { command.action = [flags, &command] { return run(*flags, command); }; });
+  sub.add("--reproducer-dir", flags->request.reproducer_folder,
+          "folder for the file that repeats a run that --verify found wrong (default plait-reproducers); the "
+          "same failure writes the same file");
+  sub.flag("--bench", flags->request.bench, "measure: median time, GFLOP/s, GB/s; print speaks in the first run only");
+  sub.flag("--no-checks", flags->no_checks, "leave out the run-time checks of accesses");
+  add_schedule_flag(sub, flags->target);
+  add_roles_flags(sub, flags->roles);
+  sub.add("--reference", flags->roles.reference,
+          "role programs: kernel whose reference --verify compares with, e.g. matmul_nt (default: the program's "
+          "own name)");
+  sub.chosen([flags, &command] { command.action = [flags, &command] { return run(*flags, command); }; });
 }
 
 }  // namespace plait::cli

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 
@@ -185,11 +184,11 @@ Result<DeviceProgram> program_for(const RunRequest& request, const DeviceFlags& 
 
 }  // namespace
 
-void add_roles_flags(CLI::App& app, RolesFlags& flags) {
-  app.add_option("--arch", flags.architecture,
-                 "role programs: architecture, e.g. sm_90a (default: compile: that of the program's device; run: that "
-                 "of the device here)");
-  app.add_flag("--allow-serialized", flags.allow_serialized,
+void add_roles_flags(const Options& options, RolesFlags& flags) {
+  options.add("--arch", flags.architecture,
+              "role programs: architecture, e.g. sm_90a (default: compile: that of the program's device; run: that "
+              "of the device here)");
+  options.flag("--allow-serialized", flags.allow_serialized,
                "role programs: run wgmma instructions that the assembler serializes");
 }
 

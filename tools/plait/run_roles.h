@@ -11,7 +11,7 @@ struct RolesFlags {
   std::string reference;     ///< kernel whose reference says what is right; empty: the program's own name
   bool allow_serialized = false;
 };
-void add_roles_flags(CLI::App& app, RolesFlags& flags);
+void add_roles_flags(const Options& options, RolesFlags& flags);
 
 /// `plait run` of a role program, or of a tile program for a GPU's model: on the GPU of this machine.
 Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, const Command& command);

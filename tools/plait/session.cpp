@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
-
 #include "roles/parse.h"
 #include "runtime/files.h"
 
@@ -41,12 +39,12 @@ Result<Session> load_kernel(const std::string& path, const std::string& kernel, 
   return Session{std::move(*program), *name, bindings, std::move(*built)};
 }
 
-void add_program_options(CLI::App& app, Command& command, ProgramOptions& options, bool file_required) {
-  app.add_option("FILE", options.path, "tile or role program; - is standard input")
-      ->required(file_required)
-      ->each([&command](const std::string& path) { command.program = path; });
-  app.add_option("--kernel", options.kernel, "kernel of the file; needed where it has several");
-  add_assignments(app, "-D", options.bindings, "value of a compile-time parameter, e.g. -D dtype=bf16");
+void add_program_options(const Options& options, Command& command, ProgramOptions& into, bool file_required) {
+  options.add("FILE", into.path, "tile or role program; - is standard input")
+      .required(file_required)
+      .each([&command](const std::string& path) { command.program = path; });
+  options.add("--kernel", into.kernel, "kernel of the file; needed where it has several");
+  add_assignments(options, "-D", into.bindings, "value of a compile-time parameter, e.g. -D dtype=bf16");
 }
 
 namespace {

@@ -33,7 +33,7 @@ struct ProgramOptions {
   std::vector<std::string> bindings;
 };
 /// Adds FILE, --kernel and -D to a command.
-void add_program_options(CLI::App& app, Command& command, ProgramOptions& options, bool file_required = true);
+void add_program_options(const Options& options, Command& command, ProgramOptions& into, bool file_required = true);
 
 /// `name(A: in f32[M, K], alpha: f32; …)` of a kernel, on one line.
 std::string signature(const ir::Kernel& kernel);

@@ -3,7 +3,6 @@
 
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <fstream>
 #include <limits>
@@ -383,37 +382,33 @@ Outcome simulate(const SimFlags& flags, const Command& command) {
 
 }  // namespace
 
-void add_sim(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "sim", "Simulate a tile or role program: values, races, deadlocks, time");
+void add_sim(CommandLine& line, Command& command) {
+  Options sub = add_command(line, command, "sim", "Simulate a tile or role program: values, races, deadlocks, time");
   auto flags = std::make_shared<SimFlags>();
-  add_program_options(*sub, command, flags->program);
-  sub->add_option(
-      "--device", flags->device,
-      "machine model that gives the costs, and that a tile program is for (default: that of the program, h200)");
-  sub->add_option("--schedule", flags->schedule, "schedule of a tile program (default: what the author wrote)");
-  add_assignments(*sub, "--dim", flags->dims, "value of a dim, e.g. --dim M=128");
-  sub->add_option("--size", flags->sizes, "simulate again with these dims changed, e.g. --size M=64,K=320")
-      ->type_name("NAME=VALUE,...")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_assignments(*sub, "--scalar", flags->scalars, "value of a scalar argument, e.g. --scalar scale=0.5");
-  add_assignments(*sub, "--input", flags->inputs, "tensor from a .npy file; the others are drawn");
-  sub->add_option("--seed", flags->seed, "seed of drawn inputs (default 0)")
-      ->check(integer_check(0, std::numeric_limits<std::uint64_t>::max()));
-  sub->add_option("--seeds", flags->interleavings, "interleavings to run; all must give the same bytes (default 1)")
-      ->check(integer_check(1, 10'000));
-  sub->add_option("--sms", flags->sms, "multiprocessors (default: those of the machine)")
-      ->check(integer_check(1, 4096));
-  sub->add_option("--reference", flags->reference,
-                  "compare with this kernel's reference in f64 (default: the program's own, where there is one)");
-  add_seconds(*sub, "--timeout", flags->timeout,
+  add_program_options(sub, command, flags->program);
+  sub.add("--device", flags->device,
+          "machine model that gives the costs, and that a tile program is for (default: that of the program, h200)");
+  sub.add("--schedule", flags->schedule, "schedule of a tile program (default: what the author wrote)");
+  add_assignments(sub, "--dim", flags->dims, "value of a dim, e.g. --dim M=128");
+  sub.add("--size", flags->sizes, "simulate again with these dims changed, e.g. --size M=64,K=320")
+      .type_name("NAME=VALUE,...")
+      .repeated();
+  add_assignments(sub, "--scalar", flags->scalars, "value of a scalar argument, e.g. --scalar scale=0.5");
+  add_assignments(sub, "--input", flags->inputs, "tensor from a .npy file; the others are drawn");
+  sub.add("--seed", flags->seed, "seed of drawn inputs (default 0)")
+      .check(integer_check(0, std::numeric_limits<std::uint64_t>::max()));
+  sub.add("--seeds", flags->interleavings, "interleavings to run; all must give the same bytes (default 1)")
+      .check(integer_check(1, 10'000));
+  sub.add("--sms", flags->sms, "multiprocessors (default: those of the machine)").check(integer_check(1, 4096));
+  sub.add("--reference", flags->reference,
+          "compare with this kernel's reference in f64 (default: the program's own, where there is one)");
+  add_seconds(sub, "--timeout", flags->timeout,
               "time for the whole simulation (default 0: no limit); then it ends with an error");
-  sub->add_flag("--mutate", flags->mutate,
-                "remove or weaken each synchronisation in turn: it must be noticed, or be redundant");
-  sub->add_flag("--time-only,--time", flags->time_only,
-                "time alone, for calls of full size: no values are computed and nothing is checked");
-  sub->callback([flags, &command] { command.action = [flags, &command] { return simulate(*flags, command); }; });
+  sub.flag("--mutate", flags->mutate,
+           "remove or weaken each synchronisation in turn: it must be noticed, or be redundant");
+  sub.flag("--time-only,--time", flags->time_only,
+           "time alone, for calls of full size: no values are computed and nothing is checked");
+  sub.chosen([flags, &command] { command.action = [flags, &command] { return simulate(*flags, command); }; });
 }
 
 }  // namespace plait::cli
