@@ -72,7 +72,7 @@ def copy_rows(m, n, repeats=3):
     check_repeats(launch, [y], repeats)
 
 
-MATMULS = ("matmul_coop", "matmul_multicast", "matmul_pingpong", "matmul_sm80")
+MATMULS = ("matmul_coop", "matmul_channels", "matmul_multicast", "matmul_pingpong", "matmul_sm80")
 VARIANTS = ({"causal": False}, {"causal": True}, {"causal": True, "paired": True}, {"causal": False, "stay": False},
             {"causal": True, "paired": True, "pingpong": False}, {"causal": False, "heads_together": 2})
 

@@ -36,6 +36,7 @@ copy_tree() {  # SOURCE TARGET
   cp -rL "$1/." "$2/"
 }
 copy_tree tests/roles "$out/share/plait/roles"
+copy_tree kernels "$out/share/plait/kernels"
 copy_tree machines "$out/share/plait/machines"
 copy_tree gpu "$out/gpu"
 copy_tree tests/gpu "$out/gpu/tests"

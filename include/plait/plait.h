@@ -185,9 +185,10 @@ PLAIT_API plait_status plait_kernel_run(const plait_kernel* kernel, const plait_
                                         size_t argument_count, const plait_run_options* options,
                                         plait_diagnostics** diagnostics);
 
-/* ---- Role programs on NVIDIA devices
+/* ---- Programs on NVIDIA devices
  * ---------------------------------------------------------------------------------------------------------------------
- * Text of a role program in, launch on a CUstream out. The driver and NVRTC are loaded when a call first needs them. */
+ * Text of a tile program or a role program in, launch on a CUstream out. The driver and NVRTC are loaded when a call
+ * first needs them. */
 
 typedef struct plait_roles plait_roles;
 typedef struct plait_launch plait_launch;
@@ -201,9 +202,17 @@ typedef struct plait_roles_options {
   int32_t source_only;      /* not 0: end with the CUDA C++, for which no NVRTC is needed */
   const char* cuda_source;  /* for experiments: CUDA C++ with the same entry and parameters, compiled in place of the
                              * emitted text; NULL: the emitted text */
+  /* Of tile programs: */
+  const char* kernel;        /* needed where the text has several */
+  const char* device;        /* machine model that it is placed on; NULL: that of the schedule, else "h200" */
+  const char* schedule;      /* text of a schedule, ended by a NUL; NULL: what the author wrote, by the rules */
+  const plait_binding* dims; /* extents of the calls, as far as they are known: a tensor whose rows are then no multiple
+                              * of 16 bytes is moved without TMA, and any other must suit TMA when it is launched */
+  size_t dim_count;
 } plait_roles_options;
 
-/* Parses, verifies, emits and compiles `length` bytes of text. `name` stands for the file in diagnostics; NULL is
+/* Parses, verifies, emits and compiles `length` bytes of text; a text that begins with `roles` is a role program, any
+ * other a tile program, which is placed and pipelined first. `name` stands for the file in diagnostics; NULL is
  * allowed. `options` NULL: the defaults. Warnings come as diagnostics of a call that succeeds. */
 PLAIT_API plait_status plait_roles_compile(const char* name, const char* text, size_t length,
                                            const plait_binding* bindings, size_t binding_count,

@@ -1,7 +1,14 @@
-// The C interface to role programs on NVIDIA devices.
+// The C interface to programs on NVIDIA devices.
+#include <charconv>
+
 #include "arguments.h"
 #include "cuda/architecture.h"
 #include "handles.h"
+#include "machine/load.h"
+#include "pipeline/assume.h"
+#include "pipeline/derive.h"
+#include "roles/parse.h"
+#include "runtime/frontend.h"
 
 using plait::Diagnostics;
 using plait::api::guarded;
@@ -27,6 +34,57 @@ cuda::BuildOptions build_options(const plait_roles_options& given) {
   options.source_only = given.source_only != 0;
   options.compile.allow_serialized = given.allow_serialized != 0;
   return options;
+}
+
+using plait::Result;
+
+/// A program that came as text, ready for CUDA, and what was found in it.
+struct Read {
+  plait::roles::Program program;
+  Diagnostics warnings;
+};
+
+Result<Read> read_tile(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
+                       const plait_roles_options& given, const std::map<std::string, std::int64_t>& dims) {
+  auto file = plait::syntax::parse(source);
+  if (!file) return file.diagnostics();
+  auto name = plait::runtime::choose_kernel(*file, given.kernel != nullptr ? given.kernel : "");
+  if (!name) return name.diagnostics();
+  auto kernel = plait::runtime::build_kernel(*file, *name, bindings);
+  if (!kernel) return kernel.diagnostics();
+  plait::pipeline::DeriveOptions options{plait::pipeline::assume(*kernel, dims), {}};
+  std::string device = given.device != nullptr ? given.device : "";
+  if (given.schedule != nullptr) {
+    auto schedule = plait::plan::parse(std::make_shared<plait::SourceFile>("<schedule>", given.schedule));
+    if (!schedule) return schedule.diagnostics();
+    if (device.empty()) device = schedule->device;
+    options.schedule = std::move(*schedule);
+  }
+  auto model = plait::machine::load_device(device.empty() ? "h200" : device);
+  if (!model) return model.diagnostics();
+  auto derived = plait::pipeline::derive(*kernel, *model, options);
+  if (!derived) return derived.diagnostics();
+  return Read{std::move(derived->program), {}};
+}
+
+Result<cuda::Built> build(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
+                          const plait_roles_options& given, const std::map<std::string, std::int64_t>& dims) {
+  if (plait::roles::is_role_text(source->text())) return cuda::build(source, bindings, build_options(given));
+  auto read = read_tile(source, bindings, given, dims);
+  if (!read) return read.diagnostics();
+  return cuda::build(std::move(read->program), build_options(given), std::move(read->warnings));
+}
+
+/// Nothing where one is no integer of 64 bits.
+std::optional<std::map<std::string, std::int64_t>> read_dims(const plait_roles_options& given) {
+  auto texts = read_bindings(given.dims, given.dim_count);
+  if (!texts) return std::nullopt;
+  std::map<std::string, std::int64_t> dims;
+  for (const auto& [name, text] : *texts) {
+    auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), dims[name]);
+    if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  }
+  return dims;
 }
 
 /// The context of this thread, or nothing with the reasons in `found`.
@@ -64,9 +122,11 @@ plait_status plait_roles_compile(const char* name, const char* text, size_t leng
     auto values = read_bindings(bindings, binding_count);
     auto wanted = read_options(options);
     if (compiled == nullptr || (text == nullptr && length > 0) || !values || !wanted) return PLAIT_BAD_ARGUMENT;
+    auto dims = read_dims(*wanted);
+    if (!dims) return PLAIT_BAD_ARGUMENT;
     std::string copy = length > 0 ? std::string(text, length) : std::string();
     auto source = std::make_shared<plait::SourceFile>(name != nullptr ? name : "<text>", std::move(copy));
-    auto built = cuda::build(source, *values, build_options(*wanted));
+    auto built = build(source, *values, *wanted, *dims);
     if (!built) {
       found = built.diagnostics();
       return PLAIT_REJECTED;

@@ -232,20 +232,6 @@ Value Lowering::decode(const Value& number) {
   return place;
 }
 
-/// Whether all that a schedule asks for is done here; the rest is refused at its line.
-bool Lowering::carries_out(const plan::Schedule& schedule) {
-  auto refuse = [&](const Loc& loc, const std::string& what) {
-    diags_.error(Rule::place_operation, loc.known() ? loc : kernel_.loc, what + " has no placement yet");
-  };
-  const plan::Work& work = schedule.place.work;
-  if (work.kind == plan::WorkKind::dynamic || work.kind == plan::WorkKind::stream_k)
-    refuse({}, fmt::format("work {}", plan::name_of(work.kind)));
-  if (work.order == plan::TileOrder::hilbert) refuse({}, "order hilbert");
-  if (work.cluster_x * work.cluster_y > 1) refuse({}, "a cluster");
-  if (work.split_k > 1) refuse({}, "split_k");
-  return !diags_.has_errors();
-}
-
 bool Lowering::is_uniform_let(const Let& node) const {
   bool ok = true;
   walk(node.value, [&](const Expr& e) {

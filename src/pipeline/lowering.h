@@ -59,7 +59,12 @@ class Lowering {
     std::set<std::string>& names;
     std::set<std::string> kept;
   };
+  // supported.cpp
   bool carries_out(const plan::Schedule& schedule);
+  void refuse_schedule(const Loc& loc, const std::string& what);
+  void check_slot(const plan::Slot& slot);
+  void check_versions(const plan::Versions& versions);
+
   void work(const std::function<void()>& item);
   Value decode(const Value& tile);
   void declare_rings();

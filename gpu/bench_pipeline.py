@@ -1,0 +1,86 @@
+"""What tile programs become against the role programs written by hand, and against cuBLAS: the rows of docs/performance.md, "From tile programs".
+
+    python gpu/bench_pipeline.py --budget 300 --out pipeline.json [--only attention]
+"""
+
+import math
+
+import torch
+
+import plait_gpu
+from bench_common import Session, check_repeats, poisoned, randn, reference_attention, reference_matmul
+
+TILES = {"dtype": "bf16", "block_M": 128, "block_N": 256, "block_K": 64}
+PRODUCTS = [  # kernel, M, N, K, peer, bar
+    ("matmul_nt", 8192, 8192, 8192, "hand", 0.98), ("matmul_nt", 4096, 4096, 4096, "hand", 0.98),
+    ("matmul_nt", 8192, 8192, 1024, "hand", 0.98), ("matmul", 8192, 8192, 8192, "nt", 0.97),
+    ("matmul_tn", 8192, 8192, 8192, "nt", 0.97), ("matmul_nt", 8192, 8192, 8192, "cuBLAS", None),
+    ("matmul_nt", 4096, 4096, 4096, "cuBLAS", None), ("matmul_nt", 8192, 8192, 1024, "cuBLAS", None),
+]
+ATTENTIONS = [(4, 16, 4096), (1, 16, 16384), (16, 16, 1024)]  # B, H, S
+D = 128
+
+session = Session("pipeline", __doc__.splitlines()[0])
+compiled = {}
+
+
+def once(make, *key):
+    if key not in compiled:
+        compiled[key] = make()
+        report = compiled[key].report
+        print(*key, {k: report[k] for k in ("registers", "spill_store_bytes", "smem_bytes", "ms")})
+    return compiled[key]
+
+
+def tile(name, **options):
+    return once(lambda: plait_gpu.Roles.tile(f"{name}.tile", arch="sm_90a", **options), name, str(sorted(options.items(), key=str)))
+
+
+def hand(name, **bindings):
+    return once(lambda: plait_gpu.Roles.file(name, arch="sm_90a", **bindings), name, str(sorted(bindings.items())))
+
+
+def stored(kernel, a, b):
+    """The operands of A·Bᵀ as the kernel wants them."""
+    left = a.T.contiguous() if kernel == "matmul_tn" else a
+    right = b if kernel == "matmul_nt" else b.T.contiguous()
+    return left, right
+
+
+def product(row, kernel, m, n, k, peer):
+    program = tile(kernel, dims={"M": m, "N": n, "K": k}, **TILES)
+    sets = session.sets(lambda: [randn(m, k), randn(n, k), poisoned(m, n), poisoned(m, n)])
+    ours = [program.prepare(A=left, B=right, C=c) for a, b, c, _ in sets for left, right in [stored(kernel, a, b)]]
+    if peer == "cuBLAS":
+        other = [lambda s=s: torch.mm(s[0], s[1].T, out=s[3]) for s in sets]
+    else:
+        roles = hand("matmul_coop") if peer == "hand" else tile("matmul_nt", dims={"M": m, "N": n, "K": k}, **TILES)
+        other = [roles.prepare(A=a, B=b, C=c) for a, b, _, c in sets]
+    ours[0]()
+    row.check("C", sets[0][2], lambda: reference_matmul(*sets[0][:2]))
+    row.compare(ours, other, flops=2 * m * n * k)
+    check_repeats(ours[0], [sets[0][2]], 20)
+
+
+def attention(row, b, h, s, causal):
+    schedule = "schedules/attention_fwd_causal.schedule" if causal else "schedules/attention_fwd.schedule"
+    program = tile("attention", schedule=schedule, dtype="bf16", D=D, block_M=128, block_N=128, causal=causal)
+    roles = hand("attention_fwd", causal=causal, paired=causal)
+    scale = 1 / math.sqrt(D)
+    sets = session.sets(lambda: [randn(b, h, s, D) for _ in range(3)] + [poisoned(b, h, s, D) for _ in range(2)])
+    ours = [program.prepare(Q=q, K=k, V=v, O=o) for q, k, v, o, _ in sets]
+    peer = [roles.prepare(Q=q, K=k, V=v, O=o, scale_log2=scale * math.log2(math.e)) for q, k, v, _, o in sets]
+    ours[0]()
+    q, k, v, o, _ = sets[0]
+    row.check("O", o, lambda: reference_attention(q, k, v, causal, scale))
+    row.compare(ours, peer, flops=4 * b * h * s * s * D // (2 if causal else 1))
+    check_repeats(ours[0], [o], 20)
+
+
+for kernel, m, n, k, peer, bar in PRODUCTS:
+    session.run(f"{kernel} {m}x{n}x{k} / {peer}", lambda row, a=(kernel, m, n, k, peer): product(row, *a), bar, needs=15)
+for b, h, s in ATTENTIONS:
+    for causal in (False, True):
+        name = f"attention B{b} H{h} S{s} {'causal' if causal else 'full'} / hand"
+        session.run(name, lambda row, a=(b, h, s, causal): attention(row, *a), 0.97, needs=20)
+session.finish()

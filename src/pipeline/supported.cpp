@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "pipeline/lowering.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+
+/// Whether all that a schedule asks for is done here; the rest is refused at its line.
+bool Lowering::carries_out(const plan::Schedule& schedule) {
+  const plan::Work& work = schedule.place.work;
+  auto work_refused = [&](const std::string& what) { refuse_schedule({}, what); };
+  if (work.kind == plan::WorkKind::dynamic || work.kind == plan::WorkKind::stream_k)
+    work_refused(fmt::format("work {}", plan::name_of(work.kind)));
+  if (work.order == plan::TileOrder::hilbert) work_refused("order hilbert");
+  if (work.cluster_x * work.cluster_y > 1) work_refused("a cluster");
+  if (work.split_k > 1) work_refused("split_k");
+  for (const plan::Role& role : schedule.place.roles) {
+    if (role.name != "load" && role.name != "math")
+      refuse_schedule(role.at.loc, fmt::format("role {} (the roles are load and math)", role.name));
+    if (role.warps != 4) refuse_schedule(role.at.loc, fmt::format("a role of {} warps", role.warps));
+    if (role.over != plan::Axis::rows) refuse_schedule(role.at.loc, "replicas over columns");
+    if (role.name == "load" && role.replicas != 1)
+      refuse_schedule(role.at.loc, "several replicas of the role that loads");
+  }
+  for (const plan::Atom& atom : schedule.place.atoms) {
+    bool done = atom.instruction == plan::Instruction::wgmma || atom.instruction == plan::Instruction::tma;
+    if (!done || atom.swapped || atom.b != plan::Operand::shared)
+      refuse_schedule(atom.at.loc, fmt::format("this instruction of {}", graph::text_of(atom.stmt)));
+  }
+  for (const plan::Staging& staging : schedule.place.stagings) {
+    if (staging.via != plan::StoreVia::tma) refuse_schedule(staging.at.loc, "a store other than by TMA");
+  }
+  for (const plan::LoopPlan& loop : schedule.loops) {
+    for (const plan::Slot& slot : loop.slots) check_slot(slot);
+    for (const plan::Versions& versions : loop.versions) check_versions(versions);
+  }
+  return !diags_.has_errors();
+}
+
+void Lowering::refuse_schedule(const Loc& loc, const std::string& what) {
+  diags_.error(Rule::place_operation, loc.known() ? loc : kernel_.loc, what + " has no placement yet",
+               "leave it out of the schedule, or write the roles by hand");
+}
+
+/// Copies into rings belong to `load`, everything else to `math`.
+void Lowering::check_slot(const plan::Slot& slot) {
+  if (slot.in_flight > 0) refuse_schedule(slot.at.loc, "a product in flight over the end of its iteration");
+  if (slot.role.empty()) return;
+  for (const auto& [stmt, name] : names_) {
+    if (name != slot.stmt) continue;
+    const char* own = rings_.filled_by(*stmt) ? "load" : "math";
+    if (slot.role != own)
+      refuse_schedule(slot.at.loc,
+                      fmt::format("{} in role {} (it is done by {})", graph::text_of(slot.stmt), slot.role, own));
+  }
+}
+
+/// Versions are slots of rings; other buffers have one.
+void Lowering::check_versions(const plan::Versions& versions) {
+  if (versions.count == 1) return;
+  for (const Ring& ring : rings_.all()) {
+    auto named = [&](const Buffer& buffer) { return buffer->name == versions.buffer; };
+    if (std::any_of(ring.buffers.begin(), ring.buffers.end(), named)) return;
+  }
+  refuse_schedule(versions.at.loc,
+                  fmt::format("{} versions of `{}`, which no load fills,", versions.count, versions.buffer));
+}
+
+}  // namespace plait::pipeline
