@@ -319,6 +319,10 @@ Result<roles::Program> Lowering::run() {
     program.requires_.push_back(
         {Value(dim) <= Value(Scalars::kMostExtent), "larger extents take 64-bit arithmetic", kernel_.loc});
   }
+  Value blocks = kernel_.grid.front().extent;
+  for (std::size_t d = 1; d < kernel_.grid.size(); ++d) blocks = blocks * Value(kernel_.grid[d].extent);
+  if (kernel_.grid.size() > 1)
+    program.requires_.push_back({blocks <= Value(max_blocks), "the grid has too many blocks", kernel_.loc});
   program.loc = kernel_.loc;
   Diagnostics found = check(program);
   if (found.has_errors()) return found;

@@ -126,7 +126,10 @@ Value Scalars::convert(const ExprRef& expr, const Element& element) {
 
 Value Scalars::index(const ExprRef& expr, const Element& element) {
   Value value = convert(expr, element);
-  return type_of(value) == DType::i32 ? value : roles::build::cast(DType::i32, value);
+  if (type_of(value) == DType::i32) return value;
+  // Extents stay below 2^31 - 2^20: what lies outside of every tensor still does so.
+  value = min(max(value, typed_int(DType::i64, INT32_MIN)), typed_int(DType::i64, INT32_MAX));
+  return roles::build::cast(DType::i32, value);
 }
 
 }  // namespace plait::pipeline

@@ -47,7 +47,7 @@ class Scalars {
   using Element = std::function<Value(const ir::Load&, const Values& index)>;
   /// The same value; an i64 may come as i32. `element` gives the elements of buffers.
   Value convert(const ir::ExprRef& expr, const Element& element = {});
-  /// As an i32; the program is refused beforehand where it might not fit.
+  /// As an i32; a value beyond 32 bits becomes the nearest one.
   Value index(const ir::ExprRef& expr, const Element& element = {});
 
   const std::set<ir::Var>& narrowed() const { return narrowed_; }
