@@ -11,6 +11,7 @@ echo "random programs for ${seconds} s"
 PLAIT_RANDOM_SECONDS=$seconds PLAIT_RANDOM_SEED=$RANDOM "$build"/tests/random/random_programs_test
 echo "analysis and mutation sweeps"
 PLAIT_SOAK=50 "$build"/tests/unit/analysis/analysis_test
+PLAIT_SOAK=50 "$build"/tests/unit/plan/plan_test --gtest_filter='Play*'
 PLAIT_SOAK=50 "$build"/tests/unit/lang/lang_test --gtest_filter='*utation*'
 CC=clang-22 CXX=clang++-22 cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPLAIT_FUZZ=ON -DPLAIT_BENCH=OFF \
   -DPLAIT_SANITIZE=address,undefined >/dev/null

@@ -272,8 +272,14 @@ class LoopChecker {
       Position first = at.issue(i), last = at.end(i);
       auto [it, fresh] = found.emplace(role, Hold{i, i, first, last});
       if (fresh) continue;
-      if (first < it->second.first) it->second.first = first, it->second.first_node = i;
-      if (last > it->second.last) it->second.last = last, it->second.last_node = i;
+      if (first < it->second.first) {
+        it->second.first = first;
+        it->second.first_node = i;
+      }
+      if (last > it->second.last) {
+        it->second.last = last;
+        it->second.last_node = i;
+      }
     }
     return found;
   }

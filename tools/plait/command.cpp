@@ -9,11 +9,24 @@
 
 namespace plait::cli {
 
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit status: 0 success, 1 the input is wrong, 2 the command line is wrong, 3 a fault of plait.";
+
+Options with_json(const Options& options, Command& command) {
+  options.flag("--json", command.json, "print one JSON object on standard output");
+  return options;
+}
+
+}  // namespace
+
 Options add_command(CommandLine& line, Command& command, const std::string& name, const std::string& summary) {
-  Options sub = line.command(
-      name, summary, "Exit status: 0 success, 1 the input is wrong, 2 the command line is wrong, 3 a fault of plait.");
-  sub.flag("--json", command.json, "print one JSON object on standard output");
-  return sub;
+  return with_json(line.command(name, summary, kExitCodes), command);
+}
+
+Options add_command(const CommandGroup& group, Command& command, const std::string& name, const std::string& summary) {
+  return with_json(group.command(name, summary, kExitCodes), command);
 }
 
 Option add_assignments(const Options& options, const std::string& flag, std::vector<std::string>& into,

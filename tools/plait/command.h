@@ -39,9 +39,13 @@ void add_run(CommandLine& line, Command& command);
 void add_compile(CommandLine& line, Command& command);
 void add_devices(CommandLine& line, Command& command);
 void add_sim(CommandLine& line, Command& command);
+void add_graph(CommandLine& line, Command& command);
+void add_schedule(CommandLine& line, Command& command);
+void add_model(CommandLine& line, Command& command);
 
 /// A subcommand with --json and a footer that states the exit codes.
 Options add_command(CommandLine& line, Command& command, const std::string& name, const std::string& summary);
+Options add_command(const CommandGroup& group, Command& command, const std::string& name, const std::string& summary);
 
 /// An option that may be given several times, each time with one NAME=VALUE.
 Option add_assignments(const Options& options, const std::string& flag, std::vector<std::string>& into,

@@ -127,6 +127,9 @@ int run(int argc, char** argv) {
   add_compile(line, command);
   add_devices(line, command);
   add_sim(line, command);
+  add_graph(line, command);
+  add_schedule(line, command);
+  add_model(line, command);
   if (auto answer = line.parse(argc, argv)) {
     if (answer->ok) return write_output(answer->text, kOk);
     command.json = asks_for_json(argc, argv);

@@ -45,10 +45,21 @@ CommandLine::CommandLine(const std::string& program, const std::string& summary,
 }
 CommandLine::~CommandLine() = default;
 
-Options CommandLine::command(const std::string& name, const std::string& summary, const std::string& footer) {
-  CLI::App* command = app_->add_subcommand(name, summary);
+Options CommandGroup::command(const std::string& name, const std::string& summary, const std::string& footer) const {
+  CLI::App* command = group_->add_subcommand(name, summary);
   command->footer(footer);
   return Options(command);
+}
+
+Options CommandLine::command(const std::string& name, const std::string& summary, const std::string& footer) {
+  return CommandGroup(app_.get()).command(name, summary, footer);
+}
+
+CommandGroup CommandLine::group(const std::string& name, const std::string& summary, const std::string& footer) {
+  CLI::App* group = app_->add_subcommand(name, summary);
+  group->require_subcommand(1);
+  group->footer(footer);
+  return CommandGroup(group);
 }
 
 std::optional<CommandLine::Answer> CommandLine::parse(int argc, char** argv) {

@@ -54,6 +54,17 @@ class Options {
   CLI::App* command_;
 };
 
+/// A command that consists of commands, as `plait model pipeline`.
+class CommandGroup {
+ public:
+  explicit CommandGroup(CLI::App* group) : group_(group) {}
+
+  Options command(const std::string& name, const std::string& summary, const std::string& footer) const;
+
+ private:
+  CLI::App* group_;
+};
+
 /// The command line of a program that does one of several commands.
 class CommandLine {
  public:
@@ -64,6 +75,7 @@ class CommandLine {
   ~CommandLine();
 
   Options command(const std::string& name, const std::string& summary, const std::string& footer);
+  CommandGroup group(const std::string& name, const std::string& summary, const std::string& footer);
 
   /// In place of a command: what was asked for (help, the version), or what is wrong with the command line.
   struct Answer {

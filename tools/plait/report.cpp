@@ -53,6 +53,10 @@ void Report::set(std::string_view key, const Diagnostics& diagnostics) {
   object_->json[std::string(key)] = Json::parse(diagnostics.to_json());
 }
 
+void Report::set_json(std::string_view key, const std::string& json) {
+  object_->json[std::string(key)] = Json::parse(json);
+}
+
 void Report::merge(const Report& other) {
   for (const auto& [key, value] : other.object_->json.items()) object_->json[key] = value;
 }

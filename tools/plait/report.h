@@ -32,6 +32,8 @@ class Report {
   void set(std::string_view key, const std::vector<std::string>& values);
   void set(std::string_view key, const std::vector<std::int64_t>& values);
   void set(std::string_view key, const Diagnostics& diagnostics);
+  /// A value that is JSON already.
+  void set_json(std::string_view key, const std::string& json);
 
   /// Takes over all keys of another object, behind those already set.
   void merge(const Report& other);

@@ -1,0 +1,70 @@
+#include "plan/schedule.h"
+
+#include <fmt/format.h>
+
+#include "machine/load.h"
+#include "plan/check.h"
+#include "plan/rules.h"
+#include "runtime/files.h"
+#include "session.h"
+
+namespace plait::cli {
+namespace {
+
+struct ScheduleOptions {
+  ProgramOptions program;
+  std::string device = "h200";
+  std::string given;
+};
+
+Result<plan::Schedule> read_schedule(const std::string& path) {
+  auto source = runtime::read_source(path);
+  if (!source) return source.diagnostics();
+  return path.ends_with(".json") ? plan::parse_json(*source) : plan::parse(*source);
+}
+
+Outcome deliver(const plan::Schedule& schedule, const std::vector<Note>& reasons) {
+  Outcome outcome;
+  outcome.text = plan::print(schedule);
+  outcome.report.set_json("schedule", plan::to_json(schedule));
+  std::vector<Report> notes;
+  for (const Note& note : reasons) {
+    outcome.remarks += fmt::format("{}: note: {}\n", note.loc.str(), note.message);
+    Report entry;
+    entry.set("line", static_cast<std::int64_t>(note.loc.line));
+    entry.set("message", note.message);
+    notes.push_back(std::move(entry));
+  }
+  outcome.report.set("reasons", notes);
+  return outcome;
+}
+
+Outcome schedule(const ScheduleOptions& options) {
+  lang::Bindings bindings = parse_assignments(options.program.bindings, "-D");
+  auto session = load_kernel(options.program.path, options.program.kernel, bindings);
+  if (!session) return failed(session.diagnostics());
+  auto device = machine::load_device(options.device);
+  if (!device) return failed(device.diagnostics());
+  if (options.given.empty()) {
+    auto made = plan::plan_by_rules(session->kernel, *device);
+    return made ? deliver(made->schedule, made->reasons) : failed(made.diagnostics());
+  }
+  auto given = read_schedule(options.given);
+  if (!given) return failed(given.diagnostics());
+  Diagnostics found = plan::check(*given, session->kernel, graph::build(session->kernel), *device);
+  return found.has_errors() ? failed(found) : deliver(*given, {});
+}
+
+}  // namespace
+
+void add_schedule(CommandLine& line, Command& command) {
+  Options sub = add_command(line, command, "schedule",
+                            "Print the schedule of a kernel's pipelined loops, or check one that is given");
+  auto options = std::make_shared<ScheduleOptions>();
+  add_program_options(sub, command, options->program);
+  sub.add("--device", options->device, "machine that it is for (default: h200)");
+  sub.add("--schedule", options->given, "schedule to check and print: its text, or JSON where it ends in .json");
+  sub.chosen([options, &command] { command.action = [options] { return schedule(*options); }; });
+}
+
+}  // namespace plait::cli
