@@ -45,6 +45,8 @@ place::Assumptions assume(const Kernel& kernel, const std::map<std::string, std:
   place::Assumptions found;
   for (const Param& param : kernel.params) {
     if (param.buffer == nullptr) continue;
+    auto extent = param.buffer->shape.empty() ? std::nullopt : value_of(param.buffer->shape.back(), env);
+    if (extent && *extent * dtype_bits(param.buffer->type) % kRowBits != 0) found.ragged.insert(param.buffer->name);
     auto strides = strides_of(*param.buffer, env);
     for (std::size_t d = 0; d + 1 < strides.size(); ++d) {
       if (strides[d] && *strides[d] * dtype_bits(param.buffer->type) % kRowBits != 0)

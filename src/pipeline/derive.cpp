@@ -70,10 +70,17 @@ Result<Derived> derive(const Kernel& kernel, const machine::Device& device, cons
     derived.schedule.place.work = default_work(kernel);
     for (const Note& note : plan->reasons) derived.remarks.push_back({note.loc, note.message});
   }
-  auto placed = place::place(kernel, device, options.assumptions, wishes_of(derived.schedule));
+  place::Wishes wishes = wishes_of(derived.schedule);
+  auto placed = place::place(kernel, device, options.assumptions, wishes);
+  while (placed) {
+    auto in_order = loads_in_order(*placed, derived.schedule);
+    if (in_order.empty()) break;
+    wishes.in_order.merge(in_order);
+    placed = place::place(kernel, device, options.assumptions, wishes);
+  }
   if (!placed) return placed.diagnostics();
   derived.remarks.insert(derived.remarks.end(), placed->remarks.begin(), placed->remarks.end());
-  auto program = lower(*placed, derived.schedule);
+  auto program = lower(*placed, derived.schedule, &derived.remarks);
   if (!program) return program.diagnostics();
   derived.program = std::move(*program);
   return derived;

@@ -10,7 +10,9 @@ using roles::build::at;
 
 /// One thread issues all copies of the block.
 void Lowering::load_role() {
-  b_.role("load", {1, 4, registers("load")}, [&] {
+  std::optional<int> regs;
+  if (whole_groups()) regs = registers("load");
+  b_.role("load", {1, whole_groups() ? 4 : 1, regs}, [&] {
     b_.elect([&] {
       begin_role();
       work([&] { load_body(kernel_.body); });

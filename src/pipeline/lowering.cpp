@@ -7,6 +7,7 @@
 
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "pipeline/barriers.h"
 #include "pipeline/pipeline.h"
 #include "roles/arena.h"
 #include "roles/verify.h"
@@ -20,6 +21,8 @@ namespace {
 
 /// Kept for mbarriers and the alignment of tiles.
 constexpr std::int64_t kBarrierBytes = 2048;
+/// The named barrier at which the threads that compute meet; those below are of replicas.
+constexpr std::int64_t kMeeting = 15;
 
 /// What role programs call their own.
 const std::set<std::string> kBuiltins = {"block", "blocks", "block_x", "block_y", "block_z", "replica", "cluster_rank",
@@ -54,7 +57,9 @@ Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, 
       scalars_(placed.kernel),
       head_names_(kBuiltins),
       next_barrier_(placed.replicas + 1),
-      sums_(find_sums(placed)) {}
+      sums_(find_sums(placed)) {
+  scalars_.elements([this](const Load& load, const Values& index) { return read(load.buffer, index); });
+}
 
 /// The name, with a number behind it where it is taken.
 std::string Lowering::fresh(const std::string& name) {
@@ -85,6 +90,8 @@ void Lowering::head() {
       counts_.size() == 1 ? tiles : b_.let(fresh(work.order == plan::TileOrder::paired ? "items" : "tiles"), tiles);
   bool stay = work.kind == plan::WorkKind::persistent;
   b_.launch({stay ? min(Value(b_.builtins().sms), items_) : items_});
+  declare_homes();
+  fit_rings();
   for (const Ring& ring : rings_.all()) staged_bytes_ += ring.depth * ring.slot_bytes();
   declare_maps(kernel_.body);
   declare_rings();
@@ -124,15 +131,16 @@ roles::Map Lowering::map_of(const Buffer& tensor, const std::vector<std::int64_t
 void Lowering::declare_maps(const Body& body) {
   walk(body, [&](const Stmt& stmt) {
     const auto* op = std::get_if<TileOp>(&stmt.node);
-    if (op == nullptr || op->kind != OpKind::copy) return;
-    if (std::get<place::CopyAtom>(placed_.atom(stmt)).way == place::CopyWay::staged_store)
-      declare_staging(std::make_shared<const Stmt>(stmt));
+    const auto* copy = op == nullptr ? nullptr : std::get_if<place::CopyAtom>(&placed_.atom(stmt));
+    if (copy == nullptr) return;
+    if (copy->way == place::CopyWay::staged_store || copy->way == place::CopyWay::staged_elements)
+      declare_staging(stmt);
   });
 }
 
 /// Types of loads' maps are declared where they are used; those of stores need memory, which is declared before.
-void Lowering::declare_staging(const StmtRef& stmt) {
-  const TileOp& op = std::get<TileOp>(stmt->node);
+void Lowering::declare_staging(const Stmt& stmt) {
+  const TileOp& op = std::get<TileOp>(stmt.node);
   const Buffer &from = op.operands[0].buffer, &to = op.operands[1].buffer;
   std::int64_t columns = static_shape(*from)[1], rows = own_rows(from), bytes = dtype_bits(to->type) / 8;
   roles::Swizzle swizzle = place::widest_swizzle(columns * bytes);
@@ -148,10 +156,9 @@ void Lowering::declare_staging(const StmtRef& stmt) {
   dims.box[dims.column()] = made.chunk;
   made.smem =
       b_.smem(fresh(from->name + "_stage"), to->type, {placed_.replicas, made.slices, rows, made.chunk}, {swizzle});
-  made.map = map_of(to, dims.box, swizzle);
-  for (const auto& [known, atom] : placed_.atoms) {
-    if (known->loc.line == stmt->loc.line && known->loc.column == stmt->loc.column) stagings_[known] = made;
-  }
+  bool by_tma = std::get<place::CopyAtom>(placed_.atom(stmt)).way == place::CopyWay::staged_store;
+  if (by_tma) made.map = map_of(to, dims.box, swizzle);
+  stagings_[&stmt] = std::move(made);
 }
 
 // ---- What both roles do --------------------------------------------------------------------------------------------
@@ -242,8 +249,7 @@ bool Lowering::is_uniform_let(const Let& node) const {
 }
 
 void Lowering::let(const Let& node) {
-  auto element = [&](const Load& load, const Values& index) { return roles::build::element(load.buffer, index); };
-  Value value = scalars_.convert(node.value, element);
+  Value value = scalars_.convert(node.value);
   scalars_.bind(node.var, b_.let(fresh(node.var->name), value));
   scalars_.add_let(node);
 }
@@ -312,6 +318,9 @@ Result<roles::Program> Lowering::run() {
   math_role();
   if (diags_.has_errors()) return diags_;
   roles::Program program = b_.build();
+  std::set<const BufferDecl*> apart = tensors_apart();
+  for (const auto& [stmt, staging] : stagings_) apart.insert(staging.smem->buffer.get());
+  program.roles.back().body = with_barriers({program.roles.back(), kMeeting, apart}, program.builtins);
   program.params = kernel_.params;
   program.dims = kernel_.dims;
   program.requires_ = kernel_.requires_;
@@ -329,10 +338,14 @@ Result<roles::Program> Lowering::run() {
   return program;
 }
 
-Result<roles::Program> lower(const place::Placed& placed, const plan::Schedule& schedule) {
+Result<roles::Program> lower(const place::Placed& placed, const plan::Schedule& schedule,
+                             std::vector<place::Remark>* remarks) {
   auto rings = Rings::find(placed, schedule);
   if (!rings) return rings.diagnostics();
-  return Lowering(placed, schedule, std::move(*rings)).run();
+  Lowering lowering(placed, schedule, std::move(*rings));
+  auto program = lowering.run();
+  if (remarks != nullptr) remarks->insert(remarks->end(), lowering.remarks().begin(), lowering.remarks().end());
+  return program;
 }
 
 }  // namespace plait::pipeline

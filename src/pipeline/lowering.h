@@ -38,15 +38,17 @@ class Lowering {
  public:
   Lowering(const place::Placed& placed, const plan::Schedule& schedule, Rings rings);
   Result<roles::Program> run();
+  const std::vector<place::Remark>& remarks() const { return remarks_; }
 
  private:
+  friend class Threads;
   using Builder = roles::build::Builder;
   using Fragment = roles::Fragment;
 
   // lowering.cpp: what both roles share
   void head();
   void declare_maps(const ir::Body& body);
-  void declare_staging(const ir::StmtRef& stmt);
+  void declare_staging(const ir::Stmt& stmt);
   roles::Map map_of(const ir::Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle);
   std::string fresh(const std::string& name);
   /// An open body: names given inside are free again at its end, and so is what scalars know.
@@ -139,6 +141,7 @@ class Lowering {
   void load_elements(const ir::Stmt& stmt);
   void store_elements(const ir::Stmt& stmt);
   void staged_store(const ir::Stmt& stmt);
+  void staged_elements(const ir::Stmt& stmt);
   void define_fragments();
   Fragment fragment(const ir::Buffer& buffer) const { return fragments_.at(buffer.get()); }
   Fragment like(const Fragment& of, const std::string& name, ir::DType type);
@@ -147,6 +150,31 @@ class Lowering {
   std::int64_t own_rows(const ir::Buffer& buffer) const;
   Value row_of(const Value& own, std::int64_t rows) const;
   Values origin_of(const ir::Region& region, const TileDims& dims, std::int64_t rows);
+
+  // memory.cpp: buffers in shared memory that no ring fills
+  void declare_homes();
+  void declare_home(const ir::Buffer& buffer, std::int64_t copies);
+  void fit_rings();
+  roles::SmemRef place_of(const ir::Buffer& buffer, const Values& index);
+  Value read(const ir::Buffer& buffer, const Values& index);
+  bool overlaps(const ir::Body& body) const;
+  /// Columns of the tile in which the rows of a fragment stand in memory, each thread that has a row writing one.
+  static std::int64_t spread_columns(const roles::FragmentDecl& of) {
+    return of.kind == roles::FragmentKind::vector ? of.lanes : 8;
+  }
+  std::set<const ir::BufferDecl*> tensors_apart() const;
+  /// Whole warpgroups, among which registers can be moved.
+  bool whole_groups() const { return placed_.replicas * placed_.warps % 4 == 0; }
+
+  // jumps.cpp: loops that are not pipelined
+  struct Jump {
+    ir::Var skip, stop;  ///< the rest of the iteration; all iterations
+  };
+  void jump(bool out);
+  Value bound(const ir::ExprRef& expr, const std::string& name);
+  void serial_loop(const ir::For& loop, const std::function<void()>& body);
+  void persistent_loop(const ir::For& loop, const std::function<void()>& body);
+  void while_loop(const ir::While& loop, const std::function<void()>& body);
 
   // masks.cpp
   std::optional<Value> holds_everywhere(const ir::ExprRef& cond, const ir::For& nest, std::int64_t rows);
@@ -175,6 +203,11 @@ class Lowering {
   std::vector<Value> counters_;
   std::vector<ir::Var> counter_vars_;
   int lead_ = 0;  ///< stages by which the step being emitted runs behind the counters
+
+  std::unordered_map<const ir::BufferDecl*, roles::Smem> scratch_;  ///< of fragments that statements need in memory
+  std::set<const ir::BufferDecl*> locals_;                          ///< of nests: one a thread
+  std::vector<Jump> jumps_;                                         ///< of loops around
+  std::vector<place::Remark> remarks_;
 
   std::unordered_map<const ir::BufferDecl*, Fragment> fragments_;
   std::deque<Group> under_way_;

@@ -1,5 +1,5 @@
 #include "ir/build.h"
-#include "pipeline/lowering.h"
+#include "pipeline/threads.h"
 
 namespace plait::pipeline {
 
@@ -38,6 +38,12 @@ void Lowering::store_elements(const Stmt& stmt) {
     each(converted, src);
     src = converted;
   }
+  if (to->scope != Scope::global) {
+    std::int64_t rows = own_rows(from);
+    Value first = placed_.replicas == 1 ? Value(0) : Value(b_.builtins().replica) * rows;
+    Values place = from->shape.size() == 1 ? Values{first} : Values{first, 0};
+    return b_.add(roles::StoreShared{place_of(to, place), src});
+  }
   TileDims dims = tile_dims(op.operands[1], static_shape(*from));
   b_.add(roles::StoreTensor{at(to, origin_of(op.operands[1], dims, own_rows(from))), src, hint_of(op)});
 }
@@ -54,9 +60,34 @@ void Lowering::load_elements(const Stmt& stmt) {
   if (src.buffer->scope == Scope::global) {
     b_.add(roles::LoadTensor{into, at(src.buffer, begin), hint_of(op)});
   } else {
-    b_.add(roles::LoadShared{into, tile(src.buffer, begin)});
+    b_.add(roles::LoadShared{into, place_of(src.buffer, begin)});
   }
   if (into != dst) each(dst, into);
+}
+
+/// The same where TMA cannot store: the threads of the replica write each slice, neighbours by neighbours.
+void Lowering::staged_elements(const Stmt& stmt) {
+  const TileOp& op = std::get<TileOp>(stmt.node);
+  const Buffer& from = op.operands[0].buffer;
+  const Staging& staging = stagings_.at(&stmt);
+  std::int64_t rows = own_rows(from), columns = static_shape(*from)[1];
+  TileDims dims = tile_dims(op.operands[1], static_shape(*from));
+  Values begin = origin_of(op.operands[1], dims, rows);
+  Value replica = placed_.replicas == 1 ? Value(0) : Value(b_.builtins().replica);
+  Value barrier = placed_.replicas == 1 ? Value(1) : 1 + replica;
+  std::int64_t threads = std::int64_t{placed_.warps} * 32;
+  BodyScope scope(*this);
+  b_.unrolled(fresh("j"), columns / staging.chunk, [&](const Value& j) {
+    Value slice = staging.slices == 1 ? Value(0) : j % staging.slices;
+    b_.add(roles::BarrierSync{barrier, threads});
+    for (std::int64_t row = 0; row < rows; row += 64)
+      b_.add(roles::StMatrix{at(staging.smem, {replica, slice, row, 0}), at(fragment(from), {row, staging.chunk * j}),
+                             staging.chunk});
+    b_.add(roles::BarrierSync{barrier, threads});
+    Values to = begin;
+    to[dims.column()] = to[dims.column()] + staging.chunk * j;
+    Threads(*this).store_slice(op, staging.smem, {replica, slice}, to, rows, staging.chunk);
+  });
 }
 
 /// A slice is written to shared memory while those before it are being stored. Barriers stand between the threads that

@@ -4,7 +4,7 @@
 
 #include "ir/build.h"
 #include "ir/visit.h"
-#include "pipeline/lowering.h"
+#include "pipeline/threads.h"
 
 namespace plait::pipeline {
 
@@ -58,7 +58,7 @@ void Lowering::define_fragments() {
   };
   walk(kernel_.body, [&](const Stmt& stmt) {
     const auto* alloc = std::get_if<Alloc>(&stmt.node);
-    if (alloc == nullptr || alloc->buffer->scope != Scope::fragment) return;
+    if (alloc == nullptr || !placed_.in_registers(alloc->buffer)) return;
     if (placed_.fragments.at(alloc->buffer.get()).of != nullptr) {
       later.push_back(alloc->buffer);
     } else {
@@ -147,15 +147,9 @@ void Lowering::each_of_nest(const For& loop, const place::NestAtom& atom) {
     for (std::size_t d = 0; d < own.size(); ++d)
       scalars_.bind(loop.axes[d].var, d == 0 ? row_of(own[d], rows) : own[d]);
     auto element = [&](const Load& load, const Values& index) -> Value {
-      if (load.buffer->scope == Scope::global) return roles::build::element(load.buffer, index);
-      if (load.buffer->scope == Scope::fragment) {
-        Fragment from = fragment(load.buffer);
-        return roles::build::element(from, from->buffer->shape.size() == 1 ? Values{own[0]} : own);
-      }
-      Values place = index;
-      if (load.index.size() == 1) place.insert(place.begin(), Value(0));
-      roles::SmemRef ref = tile(load.buffer, place);
-      return roles::build::element(ref.smem, Values(ref.index.begin(), ref.index.end()));
+      if (!placed_.in_registers(load.buffer)) return read(load.buffer, index);
+      Fragment from = fragment(load.buffer);
+      return roles::build::element(from, from->buffer->shape.size() == 1 ? Values{own[0]} : own);
     };
     std::vector<roles::ElementStore> stores;
     for (const place::NestLine& line : atom.lines)
@@ -167,10 +161,6 @@ void Lowering::each_of_nest(const For& loop, const place::NestAtom& atom) {
 void Lowering::fill(const Stmt& stmt) {
   const TileOp& op = std::get<TileOp>(stmt.node);
   const Region& dst = op.operands[0];
-  if (dst.buffer->scope != Scope::fragment || !place::is_whole(dst)) {
-    diags_.error(Rule::place_operation, stmt.loc, "a fill of anything but a whole fragment has no placement yet");
-    return;
-  }
   Value value = scalars_.convert(std::get<FillAttrs>(op.attrs).value);
   each(fragment(dst.buffer), [&](const Values&) { return value; });
 }
@@ -228,12 +218,18 @@ void Lowering::move(const Stmt& stmt) {
 
 void Lowering::operation(const Stmt& stmt) {
   std::visit(Overload{[&](const place::GemmAtom& atom) { product(stmt, atom); },
+                      [&](const place::EachGemmAtom&) { Threads(*this).each_product(stmt); },
+                      [&](const place::ThreadsAtom&) { Threads(*this).run(stmt); },
                       [&](const place::NestAtom& atom) { nest(stmt, atom); },
                       [&](const place::FillAtom&) { fill(stmt); }, [&](const place::ReduceAtom&) { reduce(stmt); },
                       [&](const place::CopyAtom& atom) {
                         switch (atom.way) {
                           case place::CopyWay::staged_store:
                             return staged_store(stmt);
+                          case place::CopyWay::staged_elements:
+                            return staged_elements(stmt);
+                          case place::CopyWay::load_elements:
+                            return Threads(*this).load_elements(stmt);
                           case place::CopyWay::store_fragment:
                             return store_elements(stmt);
                           case place::CopyWay::load_fragment:

@@ -9,6 +9,10 @@ namespace plait::pipeline {
 /// The role that loads and the role that computes, joined by channels, one a set of tiles that are read together.
 /// Every kernel-side rule that the program breaks is reported at its tile statement; what comes out has passed
 /// roles::verify.
-Result<roles::Program> lower(const place::Placed& placed, const plan::Schedule& schedule);
+/// `remarks` gets what was done otherwise than the schedule says.
+Result<roles::Program> lower(const place::Placed& placed, const plan::Schedule& schedule,
+                             std::vector<place::Remark>* remarks = nullptr);
+/// Copies that cannot be loaded ahead as the placement has it, and why.
+std::map<const ir::Stmt*, std::string> loads_in_order(const place::Placed& placed, const plan::Schedule& schedule);
 
 }  // namespace plait::pipeline

@@ -23,6 +23,8 @@ void touch_ops(const Stmt& stmt, Touched& out) {
                           if (effects[i] != Effect::write && !clears) out.reads.insert(op.operands[i].buffer);
                           if (effects[i] != Effect::read) out.writes.insert(op.operands[i].buffer);
                         }
+                        const auto* copy = std::get_if<CopyAttrs>(&op.attrs);
+                        if (copy != nullptr && copy->rows) out.reads.insert(copy->rows->buffer);
                       },
                       [&](const Store& store) { out.writes.insert(store.buffer); },
                       [&](const AtomicElement& atomic) {
@@ -79,14 +81,13 @@ class RingFinder {
   RingFinder(const place::Placed& placed, const plan::Schedule& schedule)
       : placed_(placed), schedule_(schedule), names_(graph::name_statements(placed.kernel)) {}
 
-  Result<Rings> run() {
+  Rings run() {
     body(placed_.kernel.body, nullptr);
-    if (diags_.has_errors()) return diags_;
     note(placed_.kernel.body);
     check_outside(placed_.kernel.body, {});
-    if (diags_.has_errors()) return diags_;
     return std::move(rings_);
   }
+  const std::map<const Stmt*, std::string>& obstacles() const { return obstacles_; }
 
  private:
   struct Load {
@@ -96,9 +97,11 @@ class RingFinder {
   };
 
   void body(const Body& body, const plan::LoopPlan* plan);
-  void readers(const Body& body, Load& load);
+  void users(const Body& body, Load& load);
+  bool is_load(const Stmt& stmt) const;
+  void refuse(const Stmt& copy, std::string why) { obstacles_.try_emplace(&copy, std::move(why)); }
   void join(const std::vector<Load>& loads, const plan::LoopPlan* plan);
-  std::optional<std::size_t> existing(const std::vector<Load>& loads, const Loc& loc);
+  std::optional<std::size_t> existing(const std::vector<Load>& loads);
   void note(const Body& body);
   void check_outside(const Body& body, std::set<Buffer> seen);
 
@@ -106,37 +109,41 @@ class RingFinder {
   const plan::Schedule& schedule_;
   graph::Names names_;
   Rings rings_;
-  Diagnostics diags_;
+  std::map<const Stmt*, std::string> obstacles_;
 };
 
-void RingFinder::readers(const Body& body, Load& load) {
+bool RingFinder::is_load(const Stmt& stmt) const {
+  auto it = placed_.atoms.find(&stmt);
+  if (it == placed_.atoms.end()) return false;
+  const auto* copy = std::get_if<place::CopyAtom>(&it->second);
+  return copy != nullptr && copy->way == place::CopyWay::tma_load;
+}
+
+/// Statements behind the load in its body that use the tile.
+void RingFinder::users(const Body& body, Load& load) {
   bool behind = false;
   for (const StmtRef& stmt : body) {
     if (stmt == load.copy) {
       behind = true;
       continue;
     }
-    if (!touched(*stmt).reads.contains(load.buffer)) continue;
-    if (behind) {
+    Touched use = touched(*stmt);
+    if (!use.reads.contains(load.buffer) && !use.writes.contains(load.buffer)) continue;
+    if (behind && !is_load(*stmt)) {
       load.readers.push_back(stmt.get());
-      continue;
+    } else {
+      refuse(*load.copy, fmt::format("`{}` is used at line {} and loaded {}", load.buffer->name, stmt->loc.line,
+                                     behind ? "again" : "behind"));
     }
-    diags_
-        .error(Rule::pipeline_ring, stmt->loc,
-               fmt::format("`{}` is read here and loaded behind, so each iteration reads what the last one loaded",
-                           load.buffer->name))
-        .notes.push_back({load.copy->loc, "the load"});
   }
 }
 
 void RingFinder::body(const Body& body, const plan::LoopPlan* plan) {
   std::vector<Load> loads;
   for (const StmtRef& stmt : body) {
-    const auto* op = std::get_if<TileOp>(&stmt->node);
-    if (op != nullptr && op->kind == OpKind::copy &&
-        std::get<place::CopyAtom>(placed_.atom(*stmt)).way == place::CopyWay::tma_load) {
-      loads.push_back({stmt, op->operands[1].buffer, {}});
-      readers(body, loads.back());
+    if (is_load(*stmt)) {
+      loads.push_back({stmt, std::get<TileOp>(stmt->node).operands[1].buffer, {}});
+      users(body, loads.back());
     }
     const auto* loop = std::get_if<For>(&stmt->node);
     const plan::LoopPlan* inner = loop == nullptr ? nullptr : schedule_.find(names_.at(stmt.get()));
@@ -154,7 +161,7 @@ void RingFinder::body(const Body& body, const plan::LoopPlan* plan) {
 }
 
 /// The ring that these buffers have from another loop.
-std::optional<std::size_t> RingFinder::existing(const std::vector<Load>& loads, const Loc& loc) {
+std::optional<std::size_t> RingFinder::existing(const std::vector<Load>& loads) {
   std::optional<std::size_t> found;
   for (const Load& load : loads) {
     auto it = rings_.of_.find(load.buffer.get());
@@ -164,14 +171,14 @@ std::optional<std::size_t> RingFinder::existing(const std::vector<Load>& loads, 
   const std::vector<Buffer>& buffers = rings_.rings_[*found].buffers;
   bool same = buffers.size() == loads.size();
   for (const Load& load : loads) same = same && std::find(buffers.begin(), buffers.end(), load.buffer) != buffers.end();
-  if (!same)
-    diags_.error(Rule::pipeline_ring, loc, "these tiles are loaded with others elsewhere",
-                 "give each loop tiles of its own, or load the same set in both");
+  for (const Load& load : loads) {
+    if (!same) refuse(*load.copy, fmt::format("`{}` is loaded with other tiles elsewhere", load.buffer->name));
+  }
   return found;
 }
 
 void RingFinder::join(const std::vector<Load>& loads, const plan::LoopPlan* plan) {
-  std::optional<std::size_t> ring = existing(loads, loads.front().copy->loc);
+  std::optional<std::size_t> ring = existing(loads);
   std::int64_t depth = 1;
   bool planned = false;
   for (const Load& load : loads) {
@@ -206,7 +213,9 @@ void RingFinder::note(const Body& body) {
       }
       return std::vector<std::size_t>(found.begin(), found.end());
     };
-    rings_.reads_[stmt.get()] = rings(touched(*stmt).reads);
+    Touched use = touched(*stmt);
+    if (!is_load(*stmt)) use.reads.insert(use.writes.begin(), use.writes.end());
+    rings_.reads_[stmt.get()] = rings(use.reads);
     std::set<std::size_t> fills;
     if (auto own = rings_.filled_by(*stmt)) fills.insert(*own);
     for_each_body_of(*stmt, [&](const Body& inner) {
@@ -220,7 +229,7 @@ void RingFinder::note(const Body& body) {
   }
 }
 
-/// A reader must have the load before it, in its own body or one around it.
+/// A user must have the load before it, in its own body or one around it.
 void RingFinder::check_outside(const Body& body, std::set<Buffer> seen) {
   for (const StmtRef& stmt : body) {
     auto filled = rings_.filled_.find(stmt.get());
@@ -234,16 +243,30 @@ void RingFinder::check_outside(const Body& body, std::set<Buffer> seen) {
       check_outside(b, seen);
     });
     if (inner) continue;
-    for (const Buffer& buffer : touched(*stmt).reads) {
-      if (rings_.of_.contains(buffer.get()) && !seen.contains(buffer))
-        diags_.error(Rule::pipeline_ring, stmt->loc,
-                     fmt::format("`{}` is read outside of the body that loads it", buffer->name));
+    Touched use = touched(*stmt);
+    use.reads.insert(use.writes.begin(), use.writes.end());
+    for (const auto& [copy, ring] : rings_.filled_) {
+      const Buffer& buffer = std::get<TileOp>(copy->node).operands[1].buffer;
+      if (use.reads.contains(buffer) && !seen.contains(buffer))
+        refuse(*copy,
+               fmt::format("`{}` is used at line {}, outside of the body that loads it", buffer->name, stmt->loc.line));
     }
   }
 }
 
 Result<Rings> Rings::find(const place::Placed& placed, const plan::Schedule& schedule) {
-  return RingFinder(placed, schedule).run();
+  RingFinder finder(placed, schedule);
+  Rings rings = finder.run();
+  Diagnostics diags;
+  for (const auto& [copy, why] : finder.obstacles()) diags.error(Rule::pipeline_ring, copy->loc, why);
+  if (diags.has_errors()) return diags;
+  return rings;
+}
+
+std::map<const Stmt*, std::string> Rings::obstacles(const place::Placed& placed, const plan::Schedule& schedule) {
+  RingFinder finder(placed, schedule);
+  finder.run();
+  return finder.obstacles();
 }
 
 std::optional<std::size_t> Rings::filled_by(const Stmt& stmt) const {

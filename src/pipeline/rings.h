@@ -20,8 +20,10 @@ struct Ring {
 /// The rings of a kernel and which of them each statement has to do with.
 class Rings {
  public:
-  /// Refuses tiles that are read before they are loaded, or by statements that do not see the load.
+  /// Precondition: there are no obstacles.
   static Result<Rings> find(const place::Placed& placed, const plan::Schedule& schedule);
+  /// Loads of tiles that are used before they are loaded, or by statements that do not see the load, and why.
+  static std::map<const ir::Stmt*, std::string> obstacles(const place::Placed& placed, const plan::Schedule& schedule);
 
   const std::vector<Ring>& all() const { return rings_; }
   /// The ring that a copy fills; none for other statements.

@@ -56,6 +56,18 @@ bool Scalars::fits(const ExprRef& expr) {
   return !entry.opaque && entry.range.within(analysis::type_interval(DType::i32));
 }
 
+bool Scalars::is_least(const ExprRef& expr, std::int64_t least) {
+  if (ranges_ == nullptr) ranges_ = std::make_unique<analysis::Ranges>(domain_);
+  analysis::Ranges::Entry entry = ranges_->of(expr);
+  return !entry.opaque && entry.range.lo >= least;
+}
+
+bool Scalars::is_below(const ExprRef& expr, const ExprRef& end) const {
+  Diagnostics diags;
+  ExprRef cond = make_binary(BinaryOp::lt, expr, end, expr->loc, diags);
+  return cond != nullptr && analysis::decide(cond, domain_) == analysis::Truth::always;
+}
+
 Value Scalars::variable(const Var& var) {
   auto it = values_.find(var.get());
   if (it != values_.end()) return it->second;
@@ -78,7 +90,9 @@ Value Scalars::cast(const ExprRef& expr, const Cast& node, const Element& elemen
   if (expr->type == DType::i64 && type_of(a) == DType::i32) return a;
   if (expr->type == type_of(a)) return a;
   Diagnostics diags;
-  return right(make_cast(expr->type, a.expr(), node.rounding, node.saturate, expr->loc, diags), diags);
+  std::optional<Rounding> rounding;
+  if (node.rounding != default_rounding(expr->type)) rounding = node.rounding;
+  return right(make_cast(expr->type, a.expr(), rounding, node.saturate, expr->loc, diags), diags);
 }
 
 Value Scalars::convert(const ExprRef& expr, const Element& element) {
@@ -94,8 +108,9 @@ Value Scalars::convert(const ExprRef& expr, const Element& element) {
                              [&](const Load& load) -> Value {
                                Values index;
                                for (const ExprRef& e : load.index) index.push_back(same(e));
-                               PLAIT_ASSERT(element, "a scalar that reads `" + load.buffer->name + "`");
-                               return element(load, index);
+                               const Element& read = element ? element : element_;
+                               PLAIT_ASSERT(read, "a scalar that reads `" + load.buffer->name + "`");
+                               return read(load, index);
                              },
                              [&](const Unary& node) -> Value {
                                Value a = same(node.a);

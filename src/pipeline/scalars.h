@@ -50,6 +50,12 @@ class Scalars {
   /// As an i32; a value beyond 32 bits becomes the nearest one.
   Value index(const ir::ExprRef& expr, const Element& element = {});
 
+  /// What gives the elements of buffers where convert() is not told.
+  void elements(Element element) { element_ = std::move(element); }
+  /// Whether the expression is proved to be at least that, or below the other one.
+  bool is_least(const ir::ExprRef& expr, std::int64_t least);
+  bool is_below(const ir::ExprRef& expr, const ir::ExprRef& end) const;
+
   const std::set<ir::Var>& narrowed() const { return narrowed_; }
   const analysis::Domain& domain() const { return domain_; }
 
@@ -59,6 +65,7 @@ class Scalars {
   Value cast(const ir::ExprRef& expr, const ir::Cast& node, const Element& element);
   Value variable(const ir::Var& var);
 
+  Element element_;
   analysis::Domain domain_;
   std::unique_ptr<analysis::Ranges> ranges_;  ///< of domain_, made when asked for
   std::unordered_map<const ir::VarDecl*, Value> values_;

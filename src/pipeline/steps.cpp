@@ -4,7 +4,7 @@
 
 #include "ir/build.h"
 #include "ir/visit.h"
-#include "pipeline/lowering.h"
+#include "pipeline/threads.h"
 
 namespace plait::pipeline {
 
@@ -27,7 +27,7 @@ bool step_is_control(const Stmt& stmt) {
 void Lowering::math_role() {
   bool alone = channels_.empty();
   std::optional<int> regs;
-  if (!alone) regs = registers("math");
+  if (!alone && whole_groups()) regs = registers("math");
   b_.role("math", {placed_.replicas, placed_.warps, regs}, [&] {
     begin_role();
     define_fragments();
@@ -129,7 +129,17 @@ std::vector<std::size_t> Lowering::filled(const std::vector<Step>& list) const {
 
 void Lowering::math_body(const Body& body) {
   std::vector<Step> list;
-  for (const StmtRef& stmt : body) list.push_back({stmt, 0});
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    list.push_back({body[i], 0});
+    if (!may_jump(*body[i]) || i + 1 == body.size()) continue;
+    // The rest of an iteration that may have ended here.
+    one_after_another(list);
+    Body rest(body.begin() + static_cast<std::ptrdiff_t>(i) + 1, body.end());
+    return b_.if_(!Value(jumps_.back().skip), [&] {
+      BodyScope scope(*this);
+      math_body(rest);
+    });
+  }
   one_after_another(list);
 }
 
@@ -145,6 +155,8 @@ void Lowering::statement(const StmtRef& stmt) {
   const auto* loop = std::get_if<For>(&stmt->node);
   bool is_operation = std::holds_alternative<TileOp>(stmt->node) || (loop && loop->kind == LoopKind::parallel);
   if (is_operation) return operation(*stmt);
+  bool single = std::holds_alternative<Store>(stmt->node) || std::holds_alternative<AtomicElement>(stmt->node);
+  if (single) return Threads(*this).single(*stmt);
   control(stmt);
 }
 
@@ -152,11 +164,13 @@ void Lowering::control(const StmtRef& stmt) {
   await(0);
   if (const auto* loop = std::get_if<For>(&stmt->node)) {
     const plan::LoopPlan* plan = schedule_.find(names_.at(stmt.get()));
-    if (plan != nullptr) return pipelined_loop(*loop, *plan);
-    const LoopAxis& axis = loop->axes.front();
-    return loop_over(*loop, scalars_.index(axis.begin), scalars_.index(axis.end),
-                     [&](const Value&) { math_body(loop->body); });
+    if (plan != nullptr && overlaps(loop->body)) return pipelined_loop(*loop, *plan);
+    if (loop->kind == LoopKind::persistent) return persistent_loop(*loop, [&] { math_body(loop->body); });
+    return serial_loop(*loop, [&] { math_body(loop->body); });
   }
+  if (const auto* loop = std::get_if<While>(&stmt->node)) return while_loop(*loop, [&] { math_body(loop->body); });
+  if (std::holds_alternative<Break>(stmt->node)) return jump(true);
+  if (std::holds_alternative<Continue>(stmt->node)) return jump(false);
   if (const auto* task = std::get_if<Task>(&stmt->node)) return math_body(task->body);
   if (const auto* node = std::get_if<If>(&stmt->node)) {
     auto inner = [&](const Body& body, bool holds) {

@@ -65,6 +65,10 @@ void Lowering::check_versions(const plan::Versions& versions) {
     auto named = [&](const Buffer& buffer) { return buffer->name == versions.buffer; };
     if (std::any_of(ring.buffers.begin(), ring.buffers.end(), named)) return;
   }
+  // Where threads load a tile in program order, a remark tells that it has one version.
+  for (const auto& [buffer, home] : placed_.shared) {
+    if (buffer->name == versions.buffer) return;
+  }
   refuse_schedule(versions.at.loc,
                   fmt::format("{} versions of `{}`, which no load fills,", versions.count, versions.buffer));
 }

@@ -13,19 +13,43 @@ namespace {
 
 constexpr std::size_t kMaxRank = 5;
 constexpr std::int64_t kPieceBits = 128;
-
-std::vector<std::int64_t> tile_extents(const std::vector<std::int64_t>& extents) {
-  std::vector<std::int64_t> tile;
-  for (std::int64_t extent : extents) {
-    if (extent != 1) tile.push_back(extent);
-  }
-  return tile;
-}
+constexpr std::int64_t kMaxBox = 256;
 
 bool is_zero(const ExprRef& e) {
   if (e == nullptr) return true;
   if (const auto* value = std::get_if<FloatLit>(&e->node)) return value->value == 0;
   return as_int(e) == 0;
+}
+
+bool is_plain(const CopyAttrs& attrs) { return !attrs.rows && attrs.valid.empty(); }
+
+bool is_zero_begin(const Region& region) {
+  return std::all_of(region.ranges.begin(), region.ranges.end(), [](const Range& r) { return as_int(r.begin) == 0; });
+}
+
+/// Whether the tile runs along the last dimensions of the region.
+bool is_trailing(const Region& region, const std::vector<std::int64_t>& shape) {
+  auto extents = literal_extents(region);
+  if (!extents || extents->size() < shape.size()) return false;
+  std::size_t lead = extents->size() - shape.size();
+  for (std::size_t d = 0; d < extents->size(); ++d) {
+    if ((*extents)[d] != (d < lead ? 1 : shape[d - lead])) return false;
+  }
+  return true;
+}
+
+/// Whether the expression is a multiple of `unit` for all values of its variables.
+bool is_multiple(const ExprRef& expr, std::int64_t unit) {
+  if (unit == 1) return true;
+  auto form = analysis::affine(expr);
+  if (!form || form->constant % unit != 0) return false;
+  return std::all_of(form->terms.begin(), form->terms.end(), [&](const auto& term) { return term.second % unit == 0; });
+}
+
+/// Neighbouring elements of a row that a thread holds.
+int piece_of(const FragmentHome& home) {
+  if (home.kind == FragmentKind::rows) return 1;
+  return home.kind == FragmentKind::vector ? home.vec : 2;
 }
 
 }  // namespace
@@ -42,26 +66,68 @@ std::string Placer::tma_obstacle(const Region& global, const Region& tile, const
   if (!is_zero(attrs.pad)) return "it is padded with other than zero";
   if (tensor->type != buffer->type)
     return fmt::format("it converts {} to {}", dtype_name(tensor->type), dtype_name(buffer->type));
+  if (dtype_bits(tensor->type) < 8) return fmt::format("it moves elements of {} bits", dtype_bits(tensor->type));
   if (tensor->shape.size() > kMaxRank) return fmt::format("the tensor has {} dimensions", tensor->shape.size());
   if (!tensor->strides.empty() && as_int(tensor->strides.back()) != 1)
     return "the last stride of the tensor is not known to be 1";
   auto extents = literal_extents(global);
   if (!extents) return "the extents of the tile are no literals";
-  if (tile_extents(*extents) != tile_extents(static_shape(*buffer))) return "it fills a part of the tile";
+  std::vector<std::int64_t> shape = static_shape(*buffer);
+  if (shape.size() > 2) return fmt::format("the tile has {} dimensions", shape.size());
+  if (folded(*extents) != folded(shape) || !is_whole(tile)) return "it fills a part of the tile";
+  // Where the rows of a tile are dropped as extents of 1, the box would not know them.
+  if (extents->back() != shape.back()) return "the rows of the tile run along another dimension";
   if (extents->back() * dtype_bits(buffer->type) % kPieceBits != 0)
     return fmt::format("its rows of {} elements are no multiple of 16 bytes", extents->back());
+  if (buffer->pad != 0) return "the rows of the tile are padded";
+  bool swizzled = placed_.shared.at(buffer.get()).swizzle != roles::Swizzle::none;
+  if (!swizzled && shape.size() == 2 && shape[0] > 1 && shape[1] > kMaxBox)
+    return fmt::format("its rows of {} elements are wider than a box", shape[1]);
+  return {};
+}
+
+/// Why vector accesses cannot move the fragment; empty where they can.
+std::string Placer::vector_obstacle(const Region& memory, const Buffer& fragment) const {
+  const Buffer& buffer = memory.buffer;
+  if (!is_trailing(memory, static_shape(*fragment))) return "it runs along other than the last dimensions";
+  int piece = piece_of(placed_.fragments.at(fragment.get()));
+  if (dtype_bits(buffer->type) < 8) return fmt::format("it moves elements of {} bits", dtype_bits(buffer->type));
+  if (!is_multiple(memory.ranges.back().begin, piece))
+    return fmt::format("it may begin within {} elements that are moved at once", piece);
+  if (!is_global(buffer)) {
+    bool fits = (static_shape(*buffer).back() + buffer->pad) % piece == 0;
+    return fits ? "" : "the rows of the tile do not suit vector accesses";
+  }
+  if (piece > 1 && !buffer->strides.empty() && as_int(buffer->strides.back()) != 1)
+    return "the last stride of the tensor is not known to be 1";
+  const Assumptions& known = placed_.assumptions;
+  if (piece > 1 && (known.unaligned.contains(buffer->name) || known.ragged.contains(buffer->name)))
+    return fmt::format("the rows of `{}` are no multiples of 16 bytes", buffer->name);
   return {};
 }
 
 void Placer::load_shared(const Copy& copy) {
   std::string why = tma_obstacle(copy.src, copy.dst, copy.attrs);
+  auto asked = wishes_.in_order.find(copy.stmt.get());
+  if (why.empty() && asked != wishes_.in_order.end()) why = asked->second;
+  if (!why.empty())
+    return by_threads(copy.stmt,
+                      fmt::format("`{}` is loaded where the program says, not ahead,", copy.dst.buffer->name), why);
+  placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::tma_load};
+}
+
+void Placer::load_fragment(const Copy& copy) {
+  const Buffer &from = copy.src.buffer, &to = copy.dst.buffer;
+  if (!is_whole(copy.dst) || !literal_extents(copy.src))
+    return by_threads(copy.stmt, fmt::format("the copy to `{}`", to->name), "it is not the whole fragment");
+  std::string why = is_plain(copy.attrs) ? vector_obstacle(copy.src, to) : "it has a row map or a valid part";
+  if (why.empty() && !is_zero(copy.attrs.pad) && is_global(from)) why = "it is padded with other than zero";
   if (why.empty()) {
-    placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::tma_load};
-  } else {
-    refuse(Rule::place_operation, copy.stmt->loc,
-           fmt::format("the copy from `{}` to `{}` has no placement yet: {}", copy.src.buffer->name,
-                       copy.dst.buffer->name, why));
+    placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::load_fragment};
+    return;
   }
+  remark(copy.stmt->loc, fmt::format("`{}` is loaded element by element: {}", to->name, why));
+  placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::load_elements};
 }
 
 void Placer::store_global(const Copy& copy) {
@@ -70,79 +136,154 @@ void Placer::store_global(const Copy& copy) {
   bool narrow = dtype_bits(to->type) == 16 && (from->type == DType::f32 || from->type == to->type);
   bool wide = from->shape.size() == 2 && static_shape(*from)[1] % 16 == 0;
   bool whole = literal_extents(copy.dst).has_value() && is_whole(copy.src);
-  if (home.kind == FragmentKind::wgmma_acc && narrow && wide && whole &&
-      !placed_.assumptions.unaligned.contains(to->name) && to->shape.size() <= kMaxRank && copy.attrs.valid.empty() &&
-      !copy.attrs.rows && (to->strides.empty() || as_int(to->strides.back()) == 1)) {
+  bool staged = home.kind == FragmentKind::wgmma_acc && narrow && wide && whole && is_plain(copy.attrs) &&
+                is_float(from->type) && is_float(to->type);
+  if (staged && !read_.contains(to.get()) && !placed_.assumptions.unaligned.contains(to->name) &&
+      to->shape.size() <= kMaxRank && (to->strides.empty() || as_int(to->strides.back()) == 1)) {
     placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::staged_store};
     return;
   }
-  if (!whole || !copy.attrs.valid.empty() || copy.attrs.rows) {
-    return refuse(Rule::place_operation, copy.stmt->loc,
-                  fmt::format("the copy from `{}` to `{}` has no placement yet: it is not the whole fragment",
-                              from->name, to->name));
+  std::string why = whole && is_plain(copy.attrs) ? vector_obstacle(copy.dst, from) : "it is not the whole fragment";
+  if (why.empty() && home.kind == FragmentKind::rows) why = "several threads hold each row";
+  if (why.empty()) {
+    remark(copy.stmt->loc, fmt::format("`{}` is stored from registers, each thread what it owns", from->name));
+    placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::store_fragment};
+  } else if (staged) {
+    remark(copy.stmt->loc, fmt::format("`{}` is stored element by element, not by TMA: {}", from->name, why));
+    placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::staged_elements};
+  } else {
+    by_threads(copy.stmt, fmt::format("the copy from `{}`", from->name), why);
   }
-  remark(copy.stmt->loc, fmt::format("`{}` is stored from registers, each thread what it owns", from->name));
+}
+
+/// Registers to shared memory.
+void Placer::store_shared(const Copy& copy) {
+  std::string why = is_whole(copy.src) && is_plain(copy.attrs) && is_zero_begin(copy.dst)
+                        ? vector_obstacle(copy.dst, copy.src.buffer)
+                        : "it is not the whole fragment";
+  bool rows = placed_.fragments.at(copy.src.buffer.get()).kind == FragmentKind::rows;
+  if (why.empty() && rows) why = "several threads hold each row";
+  if (!why.empty()) return by_threads(copy.stmt, fmt::format("the copy from `{}`", copy.src.buffer->name), why);
   placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::store_fragment};
 }
 
-void Placer::place_copy(const Copy& copy) {
+void Placer::move_fragment(const Copy& copy) {
   const Buffer &from = copy.src.buffer, &to = copy.dst.buffer;
-  if (is_global(from) && is_shared(to)) return load_shared(copy);
-  if (is_fragment(from) && is_global(to)) return store_global(copy);
-  if (is_fragment(from) && is_fragment(to) && is_whole(copy.src) && is_whole(copy.dst)) {
+  if (is_whole(copy.src) && is_whole(copy.dst) && static_shape(*from) == static_shape(*to) && alike(from, to)) {
     placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::move_fragment};
     return;
   }
-  bool plain = !copy.attrs.rows && copy.attrs.valid.empty();
-  if (!is_fragment(from) && is_fragment(to) && is_whole(copy.dst) && plain && literal_extents(copy.src) &&
-      (is_zero(copy.attrs.pad) || is_shared(from))) {
-    placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::load_fragment};
-    return;
-  }
-  refuse(Rule::place_operation, copy.stmt->loc,
-         fmt::format("the copy from `{}` to `{}` has no placement yet", from->name, to->name));
+  by_threads(copy.stmt, fmt::format("the copy from `{}` to `{}`", from->name, to->name), "they lie differently");
 }
 
-// ---- Nests and reductions ------------------------------------------------------------------------------------------
+void Placer::place_copy(const Copy& copy) {
+  bool from_registers = in_registers(copy.src.buffer), to_registers = in_registers(copy.dst.buffer);
+  if (from_registers && to_registers) return move_fragment(copy);
+  if (to_registers) return load_fragment(copy);
+  if (from_registers) return is_global(copy.dst.buffer) ? store_global(copy) : store_shared(copy);
+  if (is_global(copy.src.buffer) && is_shared(copy.dst.buffer)) return load_shared(copy);
+  std::string why = is_global(copy.dst.buffer) ? "its source lies in shared memory" : "both sides lie in memory";
+  by_threads(copy.stmt, fmt::format("the copy from `{}` to `{}`", copy.src.buffer->name, copy.dst.buffer->name), why);
+}
 
-bool Placer::nest_line(const StmtRef& stmt, const For& nest, const NestLine& line, const Buffer& domain) {
-  auto say = [&](std::string what) {
-    refuse(Rule::place_operation, stmt->loc, "the nest has no placement yet: " + what);
-    return false;
+// ---- Nests, reductions, fills --------------------------------------------------------------------------------------
+
+/// Why the nest cannot run over one fragment, each thread what it owns; empty where it can.
+std::string Placer::nest_obstacle(const For& nest, const std::vector<NestLine>& lines) const {
+  const Buffer& domain = lines.front().buffer;
+  std::string why;
+  auto meet = [&](const Buffer& buffer, const std::vector<ExprRef>& index) {
+    if (!in_registers(buffer) || !why.empty()) return;
+    const FragmentHome& home = placed_.fragments.at(buffer.get());
+    bool row = home.kind == FragmentKind::rows && nest.axes.size() == 2;
+    if (!indexed_by(index, nest.axes, row ? 1 : nest.axes.size())) {
+      why = fmt::format("it reads `{}` elsewhere than at its own element", buffer->name);
+    } else if (row) {
+      const FragmentHome &of = placed_.fragments.at(home.of.get()), &own = placed_.fragments.at(domain.get());
+      bool vector = of.kind == FragmentKind::vector || own.kind == FragmentKind::vector;
+      if (vector && (of.kind != own.kind || of.lanes != own.lanes))
+        why = fmt::format("the rows of `{}` do not lie as those of `{}`", buffer->name, domain->name);
+    } else if (!alike(buffer, domain)) {
+      why = fmt::format("`{}` does not lie as `{}` does", buffer->name, domain->name);
+    }
   };
-  if (!is_fragment(line.buffer)) return say(fmt::format("it stores to `{}`, which is no fragment", line.buffer->name));
-  if (!indexed_by(line.index, nest.axes, nest.axes.size()))
-    return say(fmt::format("it stores to `{}` elsewhere than at its own element", line.buffer->name));
-  bool ok = true;
-  walk(line.value, [&](const Expr& e) {
-    const auto* load = std::get_if<Load>(&e.node);
-    if (load == nullptr || !is_fragment(load->buffer) || !ok) return;
-    bool row = placed_.fragments.at(load->buffer.get()).kind == FragmentKind::rows && nest.axes.size() == 2;
-    if (!indexed_by(load->index, nest.axes, row ? 1 : nest.axes.size()))
-      ok = say(fmt::format("it reads `{}` elsewhere than at its own element", load->buffer->name));
-  });
-  std::vector<std::int64_t> shape = static_shape(*domain);
-  for (std::size_t d = 0; d < nest.axes.size() && ok; ++d) {
-    const LoopAxis& axis = nest.axes[d];
-    if (as_int(axis.begin) != 0 || as_int(axis.end) != shape[d] || as_int(axis.step) != 1)
-      ok = say(fmt::format("it does not run over all of `{}`", domain->name));
+  for (const NestLine& line : lines) {
+    meet(line.buffer, line.index);
+    walk(line.value, [&](const Expr& e) {
+      if (const auto* load = std::get_if<Load>(&e.node)) meet(load->buffer, load->index);
+    });
   }
-  return ok;
+  return why;
 }
 
 void Placer::place_nest(const StmtRef& stmt) {
   const For& nest = std::get<For>(stmt->node);
-  const std::vector<NestLine>& lines = lines_.at(stmt.get());
-  if (lines.empty()) {
+  const std::vector<NestLine>& lines = nest_lines_.at(stmt.get()).lines;
+  auto plain = plain_nests_.find(stmt.get());
+  std::string why = plain != plain_nests_.end() ? plain->second : "";
+  if (why.empty() && lines.empty()) {
     placed_.atoms[stmt.get()] = NestAtom{};
     return;
   }
-  for (const NestLine& line : lines) {
-    if (!nest_line(stmt, nest, line, lines.front().buffer)) return;
-  }
+  if (why.empty()) why = nest_obstacle(nest, lines);
+  if (!why.empty()) return by_threads(stmt, "the nest", why);
   placed_.atoms[stmt.get()] = NestAtom{lines.front().buffer, lines};
 }
 
-void Placer::place_reduction(const StmtRef& stmt) { placed_.atoms[stmt.get()] = ReduceAtom{}; }
+void Placer::place_reduction(const StmtRef& stmt) {
+  const TileOp& op = std::get<TileOp>(stmt->node);
+  const Buffer &src = op.operands[0].buffer, &dst = op.operands[1].buffer;
+  auto is_rows_of = [&](const std::pair<Buffer, Buffer>& pair) { return pair == std::pair(dst, src); };
+  bool related = std::any_of(rows_.begin(), rows_.end(), is_rows_of);
+  if (related && in_registers(src) && in_registers(dst)) {
+    const FragmentHome &rows = placed_.fragments.at(dst.get()), &own = placed_.fragments.at(src.get());
+    const FragmentHome* of = rows.of == nullptr ? nullptr : &placed_.fragments.at(rows.of.get());
+    bool same = of != nullptr && (of->kind == FragmentKind::vector) == (own.kind == FragmentKind::vector) &&
+                (own.kind != FragmentKind::vector || of->lanes == own.lanes);
+    if (same) {
+      placed_.atoms[stmt.get()] = ReduceAtom{};
+      return;
+    }
+  }
+  by_threads(stmt, std::string(op_info(op.kind).name), "it is no sum, maximum or minimum along the rows in registers");
+}
+
+void Placer::place_fill(const StmtRef& stmt) {
+  const Region& dst = std::get<TileOp>(stmt->node).operands[0];
+  if (in_registers(dst.buffer) && is_whole(dst)) {
+    placed_.atoms[stmt.get()] = FillAtom{};
+    return;
+  }
+  by_threads(stmt, fmt::format("the fill of `{}`", dst.buffer->name),
+             in_registers(dst.buffer) ? "it is not the whole fragment" : "it lies in memory");
+}
+
+void Placer::by_threads(const StmtRef& stmt, const std::string& what, const std::string& why) {
+  std::set<Buffer> touched;
+  auto note = [&](const Stmt& s) {
+    if (const auto* op = std::get_if<TileOp>(&s.node)) {
+      for (const Region& region : op->operands) touched.insert(region.buffer);
+    }
+    if (const auto* store = std::get_if<Store>(&s.node)) touched.insert(store->buffer);
+    if (const auto* atomic = std::get_if<AtomicElement>(&s.node)) touched.insert(atomic->buffer);
+    for_each_expr(s, [&](const ExprRef& root) {
+      walk(root, [&](const Expr& e) {
+        if (const auto* load = std::get_if<Load>(&e.node)) touched.insert(load->buffer);
+      });
+    });
+  };
+  note(*stmt);
+  if (const auto* nest = std::get_if<For>(&stmt->node)) walk(nest->body, note);
+  for (const Buffer& buffer : touched) {
+    if (!in_registers(buffer)) continue;
+    const FragmentHome& home = placed_.fragments.at(buffer.get());
+    bool vector = home.kind == FragmentKind::vector ||
+                  (home.kind == FragmentKind::rows && placed_.fragments.at(home.of.get()).kind == FragmentKind::vector);
+    bool held = multiplied_.contains(buffer.get()) || !vector || !looped_.contains(stmt.get());
+    if (!held) move_out(buffer, fmt::format("the statement at line {} needs it in memory", stmt->loc.line));
+  }
+  remark(stmt->loc, fmt::format("{} is done element by element by all threads: {}", what, why));
+  placed_.atoms[stmt.get()] = ThreadsAtom{};
+}
 
 }  // namespace plait::place

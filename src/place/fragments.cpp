@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <bit>
-
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "layout/role_layout.h"
@@ -16,57 +14,99 @@ namespace {
 
 const TileOp& op_of(const StmtRef& stmt) { return std::get<TileOp>(stmt->node); }
 
+bool is_wgmma(FragmentKind kind) { return kind == FragmentKind::wgmma_acc || kind == FragmentKind::wgmma_a; }
+
+/// The extents of a nest that runs from 0 by 1 over literal extents; none of another one.
+std::optional<std::vector<std::int64_t>> plain_extents(const For& nest) {
+  std::vector<std::int64_t> extents;
+  for (const LoopAxis& axis : nest.axes) {
+    auto end = as_int(axis.end);
+    if (as_int(axis.begin) != 0 || as_int(axis.step) != 1 || !end) return {};
+    extents.push_back(*end);
+  }
+  return extents;
+}
+
 }  // namespace
 
-bool Placer::set_home(const Buffer& buffer, FragmentHome home, const Loc& loc) {
+/// Whether the buffer may lie so; what one product leaves, the next may take from the same registers where they lie
+/// alike.
+bool Placer::set_home(const Buffer& buffer, FragmentHome home) {
   auto [it, added] = placed_.fragments.emplace(buffer.get(), home);
   if (added) return true;
   FragmentKind a = it->second.kind, b = home.kind;
-  // What one product leaves, the next may take from the same registers where they lie alike.
-  bool alike = a == b || (dtype_bits(buffer->type) == 16 && a != FragmentKind::rows && b != FragmentKind::rows);
-  if (!alike) {
-    refuse(
-        Rule::place_fragment, loc,
-        fmt::format("`{}` is result of one product and left operand of another, which lie differently", buffer->name));
+  return a == b || (dtype_bits(buffer->type) == 16 && is_wgmma(a) && is_wgmma(b));
+}
+
+bool Placer::alike(const Buffer& a, const Buffer& b) const {
+  if (a == b) return true;
+  const FragmentHome &x = placed_.fragments.at(a.get()), &y = placed_.fragments.at(b.get());
+  if (x.kind == FragmentKind::rows && y.kind == FragmentKind::rows) {
+    if (x.of == y.of) return true;
+    const FragmentHome &of = placed_.fragments.at(x.of.get()), &other = placed_.fragments.at(y.of.get());
+    if (static_shape(*x.of)[0] != static_shape(*y.of)[0]) return false;
+    return (is_wgmma(of.kind) && is_wgmma(other.kind)) || (of.kind == other.kind && of.lanes == other.lanes);
   }
-  return alike;
+  if (static_shape(*a) != static_shape(*b)) return false;
+  if (is_wgmma(x.kind) && is_wgmma(y.kind)) {
+    if (x.kind == y.kind) return true;
+    return dtype_bits((x.kind == FragmentKind::wgmma_a ? a : b)->type) == 16;
+  }
+  return x.kind == y.kind && x.vec == y.vec && x.lanes == y.lanes;
 }
 
 // ---- What goes together --------------------------------------------------------------------------------------------
 
+/// Notes which fragments a nest ties together; the reason in words where it cannot run over one.
+std::string Placer::relate_nest(const For& nest, const std::vector<NestLine>& lines) {
+  auto extents = plain_extents(nest);
+  if (!extents || extents->size() > 2) return "it runs over no whole fragment";
+  auto shape = [](const Buffer& buffer) { return static_shape(*buffer); };
+  for (const NestLine& line : lines) {
+    if (!may_hold(line.buffer)) return fmt::format("it stores to `{}`", line.buffer->name);
+    if (!indexed_by(line.index, nest.axes, nest.axes.size()) || shape(line.buffer) != *extents)
+      return fmt::format("it stores to a part of `{}`, or elsewhere than at its own element", line.buffer->name);
+  }
+  Buffer full = lines.front().buffer, row;
+  std::string why;
+  auto meet = [&](const Buffer& buffer, const std::vector<ExprRef>& index) {
+    if (!may_hold(buffer)) return;
+    if (indexed_by(index, nest.axes, nest.axes.size()) && shape(buffer) == *extents) {
+      if (full != buffer) relate(full, buffer);
+    } else if (nest.axes.size() == 2 && indexed_by(index, nest.axes, 1) && shape(buffer)[0] == (*extents)[0]) {
+      if (row != nullptr && row != buffer) relate(row, buffer);
+      if (row == nullptr) row = buffer;
+    } else if (multiplied_.contains(buffer.get())) {
+      why = fmt::format("it reads `{}` elsewhere than at its own element", buffer->name);
+    } else {
+      move_out(buffer, "it is read elsewhere than at a thread's own element");
+    }
+  };
+  for (const NestLine& line : lines) {
+    meet(line.buffer, line.index);
+    walk(line.value, [&](const Expr& e) {
+      if (const auto* load = std::get_if<Load>(&e.node)) meet(load->buffer, load->index);
+    });
+  }
+  if (row != nullptr) relate_rows(row, full);
+  return why;
+}
+
 void Placer::relate_nests() {
   for (const StmtRef& stmt : nests_) {
-    const For& nest = std::get<For>(stmt->node);
-    NestLines found = lines_of(nest);
-    if (!found.reason.empty()) {
-      refuse(Rule::place_operation, stmt->loc, "the nest has no placement: " + found.reason);
-      continue;
-    }
-    Buffer full, row;  // fragments at all of the nest's variables, and at its first
-    auto meet = [&](const Buffer& buffer, const std::vector<ExprRef>& index) {
-      if (!is_fragment(buffer)) return;
-      if (indexed_by(index, nest.axes, nest.axes.size())) {
-        if (full != nullptr && full != buffer) relate(full, buffer);
-        if (full == nullptr) full = buffer;
-      } else if (nest.axes.size() == 2 && indexed_by(index, nest.axes, 1)) {
-        if (row != nullptr && row != buffer) relate(row, buffer);
-        if (row == nullptr) row = buffer;
-      }
-    };
-    for (const NestLine& line : found.lines) {
-      meet(line.buffer, line.index);
-      walk(line.value, [&](const Expr& e) {
-        if (const auto* load = std::get_if<Load>(&e.node)) meet(load->buffer, load->index);
-      });
-    }
-    if (full != nullptr && row != nullptr) relate_rows(row, full);
-    lines_[stmt.get()] = std::move(found.lines);
+    const NestLines& found = nest_lines_.at(stmt.get());
+    std::string why = found.reason;
+    if (why.empty() && !found.lines.empty()) why = relate_nest(std::get<For>(stmt->node), found.lines);
+    if (!why.empty()) plain_nests_[stmt.get()] = why;
   }
 }
 
 void Placer::relate_copies() {
   for (const Copy& copy : copies_) {
-    if (is_fragment(copy.src.buffer) && is_fragment(copy.dst.buffer)) relate(copy.src.buffer, copy.dst.buffer);
+    const Buffer &src = copy.src.buffer, &dst = copy.dst.buffer;
+    if (may_hold(src) && may_hold(dst) && is_whole(copy.src) && is_whole(copy.dst) &&
+        static_shape(*src) == static_shape(*dst))
+      relate(src, dst);
   }
 }
 
@@ -74,20 +114,14 @@ void Placer::relate_reductions() {
   for (const StmtRef& stmt : reductions_) {
     const TileOp& op = op_of(stmt);
     const Buffer &src = op.operands[0].buffer, &dst = op.operands[1].buffer;
-    bool rows = is_fragment(src) && is_fragment(dst) && src->shape.size() == 2 && dst->shape.size() == 1 &&
+    bool known = op.kind == OpKind::reduce_sum || op.kind == OpKind::reduce_max || op.kind == OpKind::reduce_min;
+    bool word = src->type == DType::f32 || src->type == DType::i32 || src->type == DType::u32;
+    bool rows = known && word && may_hold(src) && may_hold(dst) && src->shape.size() == 2 && dst->shape.size() == 1 &&
                 std::get<ReduceAttrs>(op.attrs).dim == 1 && is_whole(op.operands[0]) && is_whole(op.operands[1]) &&
                 src->type == dst->type;
-    if (rows) {
-      relate_rows(dst, src);
-    } else {
-      refuse(Rule::place_operation, stmt->loc,
-             fmt::format("{} from `{}` to `{}` has no placement yet", op_info(op.kind).name, src->name, dst->name),
-             "reduce the columns (dim=1) of a whole 2-D fragment into a 1-D fragment of the same type");
-    }
+    if (rows) relate_rows(dst, src);
   }
 }
-
-// ---- Homes ---------------------------------------------------------------------------------------------------------
 
 /// What products dictate spreads to all that lies alike.
 void Placer::spread() {
@@ -112,56 +146,34 @@ void Placer::spread() {
   }
 }
 
-/// Fragments that no product touches are read in the widest pieces, a row by as many lanes as it fills.
-void Placer::choose_free() {
-  for (const Buffer& buffer : buffers_) {
-    if (!is_fragment(buffer) || placed_.fragments.contains(buffer.get()) || buffer->shape.size() != 2) continue;
-    std::vector<std::int64_t> shape = static_shape(*buffer);
-    std::int64_t bytes = std::max<std::int64_t>(dtype_bits(buffer->type) / 8, 1);
-    FragmentHome home;
-    home.vec = static_cast<int>(std::max<std::int64_t>(16 / bytes, 1));
-    while (home.vec > 1 && shape[1] % home.vec != 0) home.vec /= 2;
-    home.lanes = 32;
-    while (home.lanes > 1 && shape[1] % (home.vec * home.lanes) != 0) home.lanes /= 2;
-    placed_.fragments.emplace(buffer.get(), home);
-    spread();
-  }
+// ---- Whether they fit ----------------------------------------------------------------------------------------------
+
+/// Why the home does not suit the buffer; empty where it does.
+std::string Placer::home_error(const Buffer& buffer) const {
+  std::vector<std::int64_t> shape = static_shape(*buffer);
+  if (shape[0] % placed_.replicas != 0)
+    return fmt::format("it has {} rows, which {} warpgroups cannot share evenly", shape[0], placed_.replicas);
+  const FragmentHome& home = placed_.fragments.at(buffer.get());
+  if (home.kind == FragmentKind::rows)
+    return placed_.in_registers(home.of) ? "" : fmt::format("`{}` has no layout", home.of->name);
+  shape[0] /= placed_.replicas;
+  BufferDecl own = *buffer;
+  own.shape.clear();
+  for (std::int64_t extent : shape) own.shape.push_back(typed_int(DType::i64, extent));
+  roles::FragmentDecl decl{std::make_shared<const BufferDecl>(own), home.kind, home.vec, home.lanes, {}, buffer->loc};
+  return layout::fragment_error(decl, std::int64_t{placed_.warps} * 32).value_or("");
 }
 
 void Placer::check_homes() {
   for (const Buffer& buffer : buffers_) {
-    if (!is_fragment(buffer)) {
-      if (buffer->scope == Scope::local)
-        refuse(Rule::place_operation, buffer->loc,
-               fmt::format("`{}` is local, which has no placement yet", buffer->name));
+    if (!may_hold(buffer)) continue;
+    if (!placed_.fragments.contains(buffer.get())) {
+      move_out(buffer, buffer->shape.size() == 2 ? "its shape cannot be shared out over the threads"
+                                                 : "nothing ties its elements to the rows of a 2-D fragment");
       continue;
     }
-    auto it = placed_.fragments.find(buffer.get());
-    if (it == placed_.fragments.end()) {
-      refuse(Rule::place_fragment, buffer->loc,
-             fmt::format("`{}` has no layout: nothing ties its elements to the rows of a 2-D fragment", buffer->name),
-             "use it as one value a row of a 2-D fragment, or keep it in shared memory");
-      continue;
-    }
-    if (static_shape(*buffer)[0] % placed_.replicas != 0) {
-      refuse(Rule::place_fragment, buffer->loc,
-             fmt::format("`{}` has {} rows, which {} warpgroups cannot share evenly", buffer->name,
-                         static_shape(*buffer)[0], placed_.replicas));
-    }
-  }
-  if (diags_.has_errors()) return;
-  for (const Buffer& buffer : buffers_) {
-    if (!is_fragment(buffer)) continue;
-    const FragmentHome& home = placed_.fragments.at(buffer.get());
-    if (home.kind == FragmentKind::rows) continue;
-    std::vector<std::int64_t> shape = static_shape(*buffer);
-    shape[0] /= placed_.replicas;
-    BufferDecl own = *buffer;
-    own.shape.clear();
-    for (std::int64_t extent : shape) own.shape.push_back(typed_int(DType::i64, extent));
-    roles::FragmentDecl decl{std::make_shared<const BufferDecl>(own), home.kind, home.vec, home.lanes, {}, buffer->loc};
-    if (auto error = layout::fragment_error(decl, std::int64_t{placed_.warps} * 32))
-      refuse(Rule::place_fragment, buffer->loc, fmt::format("`{}` {}", buffer->name, *error));
+    std::string why = home_error(buffer);
+    if (!why.empty()) move_out(buffer, why);
   }
 }
 

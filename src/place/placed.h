@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -16,11 +17,15 @@ struct Assumptions {
   /// Tensors that TMA cannot address: the base or a stride other than the innermost is no multiple of 16 bytes, or the
   /// innermost is not 1.
   std::set<std::string> unaligned;
+  /// Tensors whose innermost extent is no multiple of 16 bytes: their rows end within a vector access.
+  std::set<std::string> ragged;
 };
 
 /// What the kernel's threads, tiles and work items look like where the author or a schedule says so.
 struct Wishes {
   std::optional<int> replicas;  ///< warpgroups that share the rows of every tile
+  /// Copies to shared memory that cannot be loaded ahead, and why.
+  std::map<const ir::Stmt*, std::string> in_order = {};
 };
 
 /// A place where a slower way was taken, and why.
@@ -45,13 +50,19 @@ struct FragmentHome {
 struct GemmAtom {
   bool a_in_registers = false;
 };
+/// Without tensor cores: each thread the elements of the result that it owns, k ascending, from operands in memory.
+struct EachGemmAtom {};
+/// Element by element, all threads of the role sharing the elements out; what lies in registers goes through memory.
+struct ThreadsAtom {};
 enum class CopyWay {
-  tma_load,        ///< global to shared, by a box of a tensor map
-  tma_store,       ///< shared to global, the same
-  staged_store,    ///< registers to global through shared memory: stmatrix, then TMA
-  load_fragment,   ///< global or shared to registers, each thread what it owns
-  store_fragment,  ///< registers to global or shared, the same
-  move_fragment,   ///< registers to registers
+  tma_load,         ///< global to shared, by a box of a tensor map
+  tma_store,        ///< shared to global, the same
+  staged_store,     ///< registers to global through shared memory: stmatrix, then TMA
+  staged_elements,  ///< the same where TMA cannot store: stmatrix, then all threads element by element
+  load_fragment,    ///< global or shared to registers, each thread what it owns
+  load_elements,    ///< the same, element by element: with a row map, padding, a valid part or other dimensions
+  store_fragment,   ///< registers to global or shared, the same
+  move_fragment,    ///< registers to registers
 };
 struct CopyAtom {
   CopyWay way = CopyWay::tma_load;
@@ -69,7 +80,7 @@ struct NestAtom {
 struct FillAtom {};
 /// Along the rows of a fragment, within each thread and then over the lanes of a row.
 struct ReduceAtom {};
-using Atom = std::variant<GemmAtom, CopyAtom, NestAtom, FillAtom, ReduceAtom>;
+using Atom = std::variant<GemmAtom, EachGemmAtom, CopyAtom, NestAtom, FillAtom, ReduceAtom, ThreadsAtom>;
 
 struct Placed {
   ir::Kernel kernel;
@@ -77,12 +88,14 @@ struct Placed {
   Assumptions assumptions;
   int replicas = 1;  ///< of the role that computes
   int warps = 4;     ///< a replica
+  /// Shared buffers, and others that live in shared memory since no layout in registers suits their uses.
   std::unordered_map<const ir::BufferDecl*, SharedHome> shared;
   std::unordered_map<const ir::BufferDecl*, FragmentHome> fragments;
   std::unordered_map<const ir::Stmt*, Atom> atoms;  ///< of every tile operation and parallel nest
   std::vector<Remark> remarks;
 
   const Atom& atom(const ir::Stmt& stmt) const { return atoms.at(&stmt); }
+  bool in_registers(const ir::Buffer& buffer) const { return fragments.contains(buffer.get()); }
 };
 
 /// Refuses, at its statement, what has no placement on the device.

@@ -12,7 +12,8 @@ struct Copy {
   const ir::CopyAttrs& attrs;
 };
 
-/// Where the placement of one kernel stands; the steps run in the order in which they stand here.
+/// Where the placement of one kernel stands. What has no faster way is done by threads, and a fragment whose layout
+/// suits not all of its uses moves to shared memory; then all of it is placed anew, until nothing moves any more.
 class Placer {
  public:
   Placer(const ir::Kernel& kernel, const machine::Device& device, const Assumptions& assumptions, const Wishes& wishes);
@@ -24,49 +25,94 @@ class Placer {
   }
   void remark(const Loc& loc, std::string text) { placed_.remarks.push_back({loc, std::move(text)}); }
 
-  // What there is: operations and nests in program order, on-chip buffers
-  void collect(const ir::Body& body);
+  // What there is: operations and nests in program order, on-chip buffers (collect.cpp)
+  void collect(const ir::Body& body, bool in_loop);
   void collect_op(const ir::StmtRef& stmt, const ir::TileOp& op);
+  void collect_loop(const ir::StmtRef& stmt, const ir::For& loop);
+  void note_scalars(const ir::Stmt& stmt);
+  void check_atomic(const ir::Stmt& stmt, const ir::Buffer& buffer, ir::AtomicOp op);
 
-  // Products
+  void attempt();
+  void begin();
+
+  // Products (products.cpp)
   void choose_partition();
+  std::string tensor_obstacle(const ir::Stmt& stmt) const;
+  std::string operand_obstacle(const ir::Region& region, bool k_major, bool is_a) const;
   void place_product(const ir::StmtRef& stmt);
-  bool product_operand(const ir::StmtRef& stmt, const ir::Region& region, bool k_major, bool is_a);
+  void place_on_cores(const ir::StmtRef& stmt, const std::string& why);
 
-  // Fragments (fragments.cpp)
+  // What lies alike (fragments.cpp)
   void relate_nests();
+  std::string relate_nest(const ir::For& nest, const std::vector<NestLine>& lines);
   void relate_copies();
   void relate_reductions();
   void relate(const ir::Buffer& a, const ir::Buffer& b) { same_.emplace_back(a, b); }
   void relate_rows(const ir::Buffer& rows, const ir::Buffer& of) { rows_.emplace_back(rows, of); }
   void spread();
-  void choose_free();
-  bool set_home(const ir::Buffer& buffer, FragmentHome home, const Loc& loc);
+  bool set_home(const ir::Buffer& buffer, FragmentHome home);
   void check_homes();
+  std::string home_error(const ir::Buffer& buffer) const;
+  bool alike(const ir::Buffer& a, const ir::Buffer& b) const;
 
-  // Copies, fills, nests, reductions
+  // Layouts that no product dictates, and moves to memory (homes.cpp)
+  /// Fragments that are tied to each other, of which one at least has two dimensions.
+  struct Family {
+    std::vector<ir::Buffer> tiles;
+    bool has_rows = false;
+  };
+  std::vector<Family> families() const;
+  int piece_limit(const ir::Buffer& buffer) const;
+  std::optional<std::vector<FragmentHome>> layout_of(const Family& family, int warps) const;
+  void choose_free();
+  int choose_warps(const std::vector<Family>& families) const;
+  /// To shared memory, for good.
+  void move_out(const ir::Buffer& buffer, std::string why);
+  /// The fragment may be wanted in registers by this placement.
+  bool may_hold(const ir::Buffer& buffer) const;
+  bool in_registers(const ir::Buffer& buffer) const { return placed_.in_registers(buffer); }
+
+  // Copies, fills, nests, reductions (atoms.cpp)
   void place_copy(const Copy& copy);
   void load_shared(const Copy& copy);
+  void load_fragment(const Copy& copy);
   void store_global(const Copy& copy);
+  void store_shared(const Copy& copy);
+  void move_fragment(const Copy& copy);
   std::string tma_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
+  std::string vector_obstacle(const ir::Region& memory, const ir::Buffer& fragment) const;
   void place_nest(const ir::StmtRef& stmt);
-  bool nest_line(const ir::StmtRef& stmt, const ir::For& nest, const NestLine& line, const ir::Buffer& domain);
+  std::string nest_obstacle(const ir::For& nest, const std::vector<NestLine>& lines) const;
   void place_reduction(const ir::StmtRef& stmt);
+  void place_fill(const ir::StmtRef& stmt);
+  /// By threads. What products hold in registers passes through memory each time; other fragments move there.
+  void by_threads(const ir::StmtRef& stmt, const std::string& what, const std::string& why);
 
   ir::Kernel kernel_;
   Wishes wishes_;
   Placed placed_;
   Diagnostics diags_;
-  std::vector<ir::StmtRef> products_, nests_, reductions_, fills_;
+  std::vector<ir::StmtRef> products_, nests_, reductions_, fills_, others_;
   std::vector<Copy> copies_;
-  std::vector<ir::Buffer> buffers_;  ///< on-chip, in order of allocation
-  std::unordered_map<const ir::Stmt*, std::vector<NestLine>> lines_;
-  std::vector<std::pair<ir::Buffer, ir::Buffer>> same_;  ///< fragments that lie alike
-  std::vector<std::pair<ir::Buffer, ir::Buffer>> rows_;  ///< the first has the rows of the second
+  std::vector<ir::Buffer> buffers_;          ///< on-chip, in order of allocation
+  std::set<const ir::Stmt*> looped_;         ///< statements inside loops
+  std::set<const ir::BufferDecl*> written_;  ///< tensors that the kernel writes
+  std::set<const ir::BufferDecl*> read_;     ///< tensors that the kernel reads
+  std::unordered_map<const ir::Stmt*, NestLines> nest_lines_;
+  std::unordered_map<const ir::BufferDecl*, std::string> moved_;  ///< to shared memory, and why
+  bool again_ = false;                                            ///< something moved in this attempt
+
+  // Of one attempt
+  std::unordered_map<const ir::Stmt*, std::string> plain_nests_;  ///< nests that run over no fragment, and why
+  std::set<const ir::BufferDecl*> multiplied_;                    ///< held in registers for products
+  std::vector<std::pair<ir::Buffer, ir::Buffer>> same_;           ///< fragments that lie alike
+  std::vector<std::pair<ir::Buffer, ir::Buffer>> rows_;           ///< the first has the rows of the second
 };
 
 /// Extents of the region's ranges; none where one is no literal.
 std::optional<std::vector<std::int64_t>> literal_extents(const ir::Region& region);
+/// The extents without those of 1.
+std::vector<std::int64_t> folded(const std::vector<std::int64_t>& extents);
 bool is_fragment(const ir::Buffer& buffer);
 bool is_shared(const ir::Buffer& buffer);
 bool is_global(const ir::Buffer& buffer);

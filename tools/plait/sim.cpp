@@ -9,12 +9,14 @@
 #include <new>
 
 #include "device_program.h"
+#include "interp/interp.h"
 #include "machine/load.h"
 #include "roles/parse.h"
 #include "roles/verify.h"
 #include "run_reference.h"
 #include "run_timeout.h"
 #include "runtime/compare.h"
+#include "runtime/eval.h"
 #include "runtime/files.h"
 #include "sim/mutate.h"
 #include "sim/occupancy.h"
@@ -57,13 +59,14 @@ std::vector<Dims> sizes_of(const SimFlags& flags) {
 struct Loaded {
   roles::Program program;
   sim::Options options;
-  std::string device;  ///< the machine model's name
-  Session session;     ///< its parameters as those of a kernel, for inputs and references
+  std::string device;              ///< the machine model's name
+  Session session;                 ///< its parameters as those of a kernel, for inputs and references
+  std::optional<ir::Kernel> tile;  ///< the tile program that it was derived from
 };
 
-Result<Loaded> load(const SimFlags& flags) {
+Result<Loaded> load(const SimFlags& flags, const Dims& dims) {
   lang::Bindings bindings = parse_assignments(flags.program.bindings, "-D");
-  auto read = load_device_program(flags.program, {flags.device, flags.schedule}, sizes_of(flags).front());
+  auto read = load_device_program(flags.program, {flags.device, flags.schedule}, dims);
   if (!read) return read.diagnostics();
   roles::Program* program = &read->program;
   auto device = machine::load_device(flags.device.empty() ? program->device : flags.device);
@@ -83,7 +86,9 @@ Result<Loaded> load(const SimFlags& flags) {
   options.occupancy = sim::resident_blocks(*program, *device);
   std::string reference = flags.reference.empty() ? program->name : flags.reference;
   Session session{std::move(read->file), reference, bindings, sim::call_signature(*program)};
-  return Loaded{std::move(*program), options, device->name, std::move(session)};
+  std::optional<ir::Kernel> tile;
+  if (read->derived) tile = read->tile;
+  return Loaded{std::move(*program), options, device->name, std::move(session), std::move(tile)};
 }
 
 /// One call with its inputs.
@@ -205,6 +210,64 @@ void time_call(const Loaded& loaded, const SimFlags& flags, const Dims& dims, Ou
   describe_time(loaded, run, outcome, report);
 }
 
+void compare_tensor(const ir::Param& param, const ir::TensorView& got, const std::vector<double>& want, double limit,
+                    const std::string& with, Outcome& outcome, std::vector<Report>& comparisons) {
+  const std::string& name = param.buffer->name;
+  runtime::Comparison c = runtime::compare(got, want, limit);
+  outcome.text += fmt::format("error    {} against {}: {:.3g} at most, {:.3g} of the tensor's size (limit {:.3g})\n",
+                              name, with, c.max_abs_err, c.max_rel_err, c.limit);
+  Report entry;
+  entry.set("tensor", name);
+  entry.set("max_abs_err", c.max_abs_err);
+  entry.set("max_rel_err", c.max_rel_err);
+  entry.set("limit", c.limit);
+  comparisons.push_back(std::move(entry));
+  if (c.ok()) return;
+  outcome.diagnostics.error(
+      Rule::result_mismatch, param.buffer->loc,
+      fmt::format("{} of {} elements of {} differ from the {}; the worst, [{}], is {} and shall be {}", c.failures,
+                  c.elements, name, with == "the interpreter" ? "interpreter" : "reference",
+                  fmt::join(runtime::index_of(c.worst, got.shape), ", "), c.worst_got, c.worst_want),
+      "correct the program: its schedule is sound, its values are not");
+}
+
+/// Extents of a tile program's grid, which its role program does without.
+std::vector<std::int64_t> grid_of(const ir::Kernel& kernel, const ir::BoundArgs& args) {
+  runtime::Env env;
+  for (std::size_t i = 0; i < kernel.dims.size(); ++i) env[kernel.dims[i].get()] = runtime::int_value(args.dims[i]);
+  std::size_t scalar = 0;
+  for (const ir::Param& param : kernel.params) {
+    if (param.scalar == nullptr) continue;
+    env[param.scalar.get()] = args.scalars[scalar++];
+  }
+  std::vector<std::int64_t> grid;
+  for (const ir::GridAxis& axis : kernel.grid) {
+    runtime::Evaluated extent = runtime::evaluate(*axis.extent, env);
+    grid.push_back(extent.value ? std::max<std::int64_t>(extent.value->i, 0) : 0);
+  }
+  return grid;
+}
+
+/// Compares with what the interpreter makes of the tile program.
+void compare_with_interpreter(const Loaded& loaded, const Prepared& prepared, const sim::Trial& trial, Outcome& outcome,
+                              Report& report) {
+  std::vector<runtime::HostTensor> tensors;
+  for (const runtime::HostTensor& tensor : prepared.call.tensors) tensors.push_back(tensor.clone());
+  ir::BoundArgs args = rebound(prepared.call.args, tensors);
+  args.grid = grid_of(*loaded.tile, args);
+  Diagnostics found = interp::interpret(*loaded.tile, args);
+  if (found.has_errors()) return outcome.diagnostics.append(found);
+  std::vector<Report> comparisons;
+  for (std::size_t i = 0; i < prepared.data.params.size(); ++i) {
+    const ir::Param& param = *prepared.data.params[i];
+    if (param.kind == ir::ParamKind::in) continue;
+    compare_tensor(param, trial.tensors[i].view(), runtime::to_doubles(tensors[i].view()),
+                   runtime::default_tolerance(runtime::coarsest_rounding(*loaded.tile, param.buffer->type)),
+                   "the interpreter", outcome, comparisons);
+  }
+  report.set("comparisons", comparisons);
+}
+
 /// Compares the outputs with the reference of --reference, or of the program's own name where there is one.
 void compare(const Loaded& loaded, const SimFlags& flags, const Prepared& prepared, const sim::Trial& trial,
              Outcome& outcome, Report& report) {
@@ -215,6 +278,7 @@ void compare(const Loaded& loaded, const SimFlags& flags, const Prepared& prepar
                                 fmt::format("there is no reference '{}' for these tensors", flags.reference));
       return;
     }
+    if (loaded.tile) return compare_with_interpreter(loaded, prepared, trial, outcome, report);
     outcome.text += fmt::format("values   not compared: there is no reference '{}'; --reference names another\n",
                                 loaded.program.name);
     report.set("comparisons", std::vector<Report>{});
@@ -230,24 +294,8 @@ void compare(const Loaded& loaded, const SimFlags& flags, const Prepared& prepar
     auto own = reference->tolerance.find(std::string(ir::dtype_name(type)));
     double limit = own != reference->tolerance.end() ? own->second : runtime::default_tolerance(type);
     const std::string& name = param.buffer->name;
-    runtime::Comparison c = runtime::compare(trial.tensors[i].view(), values.at(name), limit);
-    outcome.text +=
-        fmt::format("error    {} against {} in f64: {:.3g} at most, {:.3g} of the tensor's size (limit {:.3g})\n", name,
-                    reference->kernel, c.max_abs_err, c.max_rel_err, c.limit);
-    Report entry;
-    entry.set("tensor", name);
-    entry.set("max_abs_err", c.max_abs_err);
-    entry.set("max_rel_err", c.max_rel_err);
-    entry.set("limit", c.limit);
-    comparisons.push_back(std::move(entry));
-    if (c.ok()) continue;
-    outcome.diagnostics.error(
-        Rule::result_mismatch, param.buffer->loc,
-        fmt::format("{} of {} elements of {} differ from the reference; the worst, [{}], is {} and shall be {}",
-                    c.failures, c.elements, name,
-                    fmt::join(runtime::index_of(c.worst, trial.tensors[i].view().shape), ", "), c.worst_got,
-                    c.worst_want),
-        "correct the program: its schedule is sound, its values are not");
+    compare_tensor(param, trial.tensors[i].view(), values.at(name), limit, reference->kernel + " in f64", outcome,
+                   comparisons);
   }
   report.set("comparisons", comparisons);
 }
@@ -345,11 +393,18 @@ void mutate(const Loaded& loaded, const SimFlags& flags, Outcome& outcome) {
   describe_mutants(*report, outcome);
 }
 
-/// Simulates every call that is asked for.
-void run_calls(const Loaded& loaded, const SimFlags& flags, Outcome& outcome) {
+/// Simulates every call that is asked for. A tile program is made into the role program that suits the call's extents.
+void run_calls(const Loaded& first, const SimFlags& flags, Outcome& outcome) {
   std::vector<Report> runs;
   for (const Dims& dims : sizes_of(flags)) {
     Report report;
+    std::optional<Loaded> own;
+    if (first.tile && !runs.empty()) {
+      auto loaded = load(flags, dims);
+      if (!loaded) return outcome.diagnostics.append(loaded.diagnostics());
+      own = std::move(*loaded);
+    }
+    const Loaded& loaded = own ? *own : first;
     if (flags.time_only) {
       time_call(loaded, flags, dims, outcome, report);
     } else {
@@ -363,7 +418,7 @@ void run_calls(const Loaded& loaded, const SimFlags& flags, Outcome& outcome) {
 
 Outcome simulate(const SimFlags& flags, const Command& command) {
   Outcome outcome;
-  auto loaded = load(flags);
+  auto loaded = load(flags, sizes_of(flags).front());
   if (!loaded) return failed(loaded.diagnostics());
   const roles::Program& program = loaded->program;
   outcome.report.set("program", program.name);

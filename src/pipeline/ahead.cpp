@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include "ir/visit.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/rings.h"
+#include "pipeline/threads.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+
+namespace {
+
+/// Finds loads that another role cannot do ahead, since where or whether they happen is known only when what stands
+/// before has been computed.
+class Ahead {
+ public:
+  explicit Ahead(const place::Placed& placed) : placed_(placed) {
+    for (const Param& param : placed.kernel.params) {
+      if (param.kind == ParamKind::in) constant_.insert(param.buffer.get());
+    }
+  }
+
+  std::map<const Stmt*, std::string> run() {
+    body(placed_.kernel.body, "");
+    return std::move(found_);
+  }
+
+ private:
+  /// What makes the value one that is computed by the kernel; empty where it is not.
+  std::string computed(const ExprRef& expr) const {
+    std::string why;
+    walk(expr, [&](const Expr& e) {
+      if (const auto* load = std::get_if<Load>(&e.node); load != nullptr && !constant_.contains(load->buffer.get()))
+        why = fmt::format("it depends on `{}`, which the kernel writes", load->buffer->name);
+      if (const auto* ref = std::get_if<VarRef>(&e.node); ref != nullptr && tainted_.contains(ref->var.get()))
+        why = fmt::format("it depends on `{}`, which the kernel computes", ref->var->name);
+    });
+    return why;
+  }
+  void statement(const Stmt& stmt, std::string why);
+  void body(const Body& body, const std::string& why) {
+    for (const StmtRef& stmt : body) statement(*stmt, why);
+  }
+  static std::string either(const std::string& a, const std::string& b) { return a.empty() ? b : a; }
+
+  const place::Placed& placed_;
+  std::set<const BufferDecl*> constant_;  ///< tensors that nobody writes
+  std::set<const VarDecl*> tainted_;
+  std::map<const Stmt*, std::string> found_;
+};
+
+void Ahead::statement(const Stmt& stmt, std::string why) {
+  std::visit(Overload{[&](const Let& let) {
+                        if (!computed(let.value).empty()) tainted_.insert(let.var.get());
+                      },
+                      [&](const TileOp& op) {
+                        if (op.kind != OpKind::copy) return;
+                        const auto* copy = std::get_if<place::CopyAtom>(&placed_.atom(stmt));
+                        if (copy == nullptr || copy->way != place::CopyWay::tma_load) return;
+                        if (!constant_.contains(op.operands[0].buffer.get()))
+                          why = either(why, fmt::format("the kernel may write `{}`", op.operands[0].buffer->name));
+                        for (const Region& region : op.operands) {
+                          for (const Range& range : region.ranges) why = either(why, computed(range.begin));
+                        }
+                        if (!why.empty()) found_[&stmt] = why;
+                      },
+                      [&](const For& loop) {
+                        if (loop.kind == LoopKind::parallel) return;
+                        for (const LoopAxis& axis : loop.axes)
+                          why = either(either(why, computed(axis.begin)),
+                                       either(computed(axis.end), computed(axis.step)));
+                        if (loop.kind == LoopKind::persistent) why = either(why, "it stands in a `persistent` loop");
+                        if (may_jump(loop.body)) why = either(why, "the loop around it may end early");
+                        body(loop.body, why);
+                      },
+                      [&](const While& loop) { body(loop.body, either(why, "it stands in a `while`")); },
+                      [&](const If& node) {
+                        why = either(why, computed(node.cond));
+                        body(node.then_body, why);
+                        body(node.else_body, why);
+                      },
+                      [&](const Task& task) { body(task.body, why); }, [](const auto&) {}},
+             stmt.node);
+}
+
+}  // namespace
+
+std::map<const Stmt*, std::string> loads_in_order(const place::Placed& placed, const plan::Schedule& schedule) {
+  std::map<const Stmt*, std::string> found = Ahead(placed).run();
+  // Each round leaves fewer loads ahead; others may stand in the way of what is left.
+  if (found.empty()) found = Rings::obstacles(placed, schedule);
+  return found;
+}
+
+}  // namespace plait::pipeline

@@ -1,0 +1,211 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/affine.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "pipeline/lowering.h"
+#include "pipeline/threads.h"
+#include "roles/arena.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+using roles::build::at;
+
+namespace {
+
+/// In what elements are kept that are narrower than a byte: every value of theirs is one of it.
+DType stored_as(DType type) {
+  if (dtype_bits(type) >= 8) return type;
+  if (ir::is_float(type)) return DType::f16;
+  return ir::is_signed_integer(type) ? DType::i8 : DType::u8;
+}
+
+/// Rows and columns; a row where there is one dimension.
+std::vector<std::int64_t> tile_shape(const BufferDecl& buffer) {
+  std::vector<std::int64_t> shape = static_shape(buffer);
+  while (shape.size() < 2) shape.insert(shape.begin(), 1);
+  return shape;
+}
+
+constexpr std::int64_t kAlignment = 1024;
+
+}  // namespace
+
+// ---- What lies in shared memory ------------------------------------------------------------------------------------
+
+void Lowering::declare_home(const Buffer& buffer, std::int64_t copies) {
+  std::vector<std::int64_t> shape = copies == 1 ? tile_shape(*buffer) : static_shape(*buffer);
+  if (copies != 1) shape.insert(shape.begin(), copies);
+  roles::build::SmemOptions options;
+  auto home = placed_.shared.find(buffer.get());
+  if (home != placed_.shared.end()) options.swizzle = home->second.swizzle;
+  if (options.swizzle == roles::Swizzle::none) options.pad = buffer->pad;
+  tiles_[buffer.get()] = b_.smem(fresh(buffer->name), stored_as(buffer->type), shape, options);
+  staged_bytes_ += roles::smem_bytes(*tiles_[buffer.get()]);
+}
+
+/// Buffers that no ring fills, locals of nests, one a thread, and room for fragments that statements need in memory.
+void Lowering::declare_homes() {
+  std::int64_t threads = std::int64_t{placed_.replicas} * placed_.warps * 32;
+  std::set<const BufferDecl*> local;
+  walk(kernel_.body, [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<For>(&stmt.node);
+    if (loop == nullptr || loop->kind != LoopKind::parallel) return;
+    walk(loop->body, [&](const Stmt& inner) {
+      if (const auto* alloc = std::get_if<Alloc>(&inner.node)) local.insert(alloc->buffer.get());
+    });
+  });
+  walk(kernel_.body, [&](const Stmt& stmt) {
+    if (const auto* alloc = std::get_if<Alloc>(&stmt.node)) {
+      bool own = local.contains(alloc->buffer.get());
+      if (own) locals_.insert(alloc->buffer.get());
+      if (own || (placed_.shared.contains(alloc->buffer.get()) && !rings_.ring_of(alloc->buffer)))
+        declare_home(alloc->buffer, own ? threads : 1);
+    }
+    auto atom = placed_.atoms.find(&stmt);
+    if (atom == placed_.atoms.end() || !std::holds_alternative<place::ThreadsAtom>(atom->second)) return;
+    Touched use = touched(stmt);
+    use.reads.insert(use.writes.begin(), use.writes.end());
+    for (const Buffer& buffer : use.reads) {
+      if (!placed_.in_registers(buffer) || scratch_.contains(buffer.get())) continue;
+      std::vector<std::int64_t> shape = tile_shape(*buffer);
+      const place::FragmentHome& home = placed_.fragments.at(buffer.get());
+      if (home.kind == roles::FragmentKind::rows) {
+        const place::FragmentHome& of = placed_.fragments.at(home.of.get());
+        shape = {shape[1], of.kind == roles::FragmentKind::vector ? of.lanes : std::int64_t{8}};
+      }
+      scratch_[buffer.get()] = b_.smem(fresh(buffer->name + "_out"), buffer->type, shape, {});
+      staged_bytes_ += roles::smem_bytes(*scratch_[buffer.get()]);
+    }
+  });
+}
+
+/// Rings give way to what else lies in shared memory.
+void Lowering::fit_rings() {
+  if (staged_bytes_ == 0) return;
+  std::int64_t stores = 0;
+  walk(kernel_.body, [&](const Stmt& stmt) {
+    auto atom = placed_.atoms.find(&stmt);
+    const auto* copy = atom == placed_.atoms.end() ? nullptr : std::get_if<place::CopyAtom>(&atom->second);
+    bool staged =
+        copy != nullptr && (copy->way == place::CopyWay::staged_store || copy->way == place::CopyWay::staged_elements);
+    if (!staged) return;
+    const TileOp& op = std::get<TileOp>(stmt.node);
+    stores += static_shape(*op.operands[0].buffer)[0] * 128 + kAlignment;
+  });
+  auto limit = placed_.device.limits->smem_per_block.integer() - kAlignment * 2;
+  while (true) {
+    std::int64_t bytes = staged_bytes_ + stores;
+    std::optional<std::size_t> largest;
+    for (std::size_t r = 0; r < rings_.all().size(); ++r) {
+      const Ring& ring = rings_.all()[r];
+      bytes += ring.depth * ring.slot_bytes();
+      if (ring.depth > 1 && (!largest || ring.slot_bytes() > rings_.all()[*largest].slot_bytes())) largest = r;
+    }
+    if (bytes <= limit || !largest) return;
+    rings_.deepen(*largest, rings_.all()[*largest].depth - 1);
+    const Ring& ring = rings_.all()[*largest];
+    remarks_.push_back({kernel_.loc, fmt::format("`{}` has {} slots and no more: other buffers take the shared memory",
+                                                 ring.name, ring.depth)});
+  }
+}
+
+// ---- Elements ------------------------------------------------------------------------------------------------------
+
+/// Where an element lies in shared memory.
+roles::SmemRef Lowering::place_of(const Buffer& buffer, const Values& index) {
+  Values place = index;
+  if (locals_.contains(buffer.get())) {
+    Value thread = placed_.replicas == 1
+                       ? Value(b_.builtins().thread)
+                       : Value(b_.builtins().replica) * (placed_.warps * 32) + Value(b_.builtins().thread);
+    place.insert(place.begin(), thread);
+    return at(tiles_.at(buffer.get()), place);
+  }
+  if (placed_.in_registers(buffer)) {
+    if (place.size() == 1) place.emplace_back(0);
+    return at(scratch_.at(buffer.get()), place);
+  }
+  while (place.size() < 2) place.insert(place.begin(), Value(0));
+  return tile(buffer, place);
+}
+
+/// An element of a tensor, or of a buffer in shared memory.
+Value Lowering::read(const Buffer& buffer, const Values& index) {
+  if (buffer->scope == Scope::global) return roles::build::element(buffer, index);
+  roles::SmemRef ref = place_of(buffer, index);
+  Value value = roles::build::element(ref.smem, Values(ref.index.begin(), ref.index.end()));
+  return stored_as(buffer->type) == buffer->type ? value : roles::build::cast(buffer->type, value);
+}
+
+/// Tensors that are written by one statement alone and never read, in other places each time: threads need not meet
+/// over them.
+std::set<const BufferDecl*> Lowering::tensors_apart() const {
+  std::map<const BufferDecl*, std::vector<const Stmt*>> writers;
+  std::set<const BufferDecl*> read, apart;
+  std::function<void(const Body&, bool)> look = [&](const Body& body, bool in_while) {
+    for (const StmtRef& stmt : body) {
+      const auto* loop = std::get_if<For>(&stmt->node);
+      if (loop != nullptr && loop->kind != LoopKind::parallel) {
+        look(loop->body, in_while);
+      } else if (const auto* node = std::get_if<If>(&stmt->node)) {
+        look(node->then_body, in_while);
+        look(node->else_body, in_while);
+      } else if (const auto* task = std::get_if<Task>(&stmt->node)) {
+        look(task->body, in_while);
+      } else if (const auto* again = std::get_if<While>(&stmt->node)) {
+        look(again->body, true);
+      } else {
+        Touched use = touched(*stmt);
+        for (const Buffer& buffer : use.reads) read.insert(buffer.get());
+        for (const Buffer& buffer : use.writes) {
+          writers[buffer.get()].push_back(stmt.get());
+          if (in_while) read.insert(buffer.get());
+        }
+      }
+    }
+  };
+  look(kernel_.body, false);
+  for (const auto& [buffer, list] : writers) {
+    if (buffer->scope == Scope::global && list.size() == 1 && !read.contains(buffer)) apart.insert(buffer);
+  }
+  analysis::for_each_loop(kernel_, [&](const StmtRef&, const For& loop, const analysis::Domain& outer) {
+    if (loop.kind == LoopKind::parallel) return;
+    Touched use;
+    walk(loop.body, [&](const Stmt& stmt) {
+      Touched own = touched(stmt);
+      use.writes.insert(own.writes.begin(), own.writes.end());
+    });
+    if (std::none_of(use.writes.begin(), use.writes.end(), [&](const Buffer& b) { return apart.contains(b.get()); }))
+      return;
+    for (const analysis::Dependence& edge : analysis::dependences(loop, outer)) {
+      if (edge.kind == analysis::DependenceKind::output && edge.carried()) apart.erase(edge.buffer.get());
+    }
+  });
+  return apart;
+}
+
+/// Whether the stages of a loop may run behind each other in the role that computes: not where its threads leave
+/// something in memory, of which there is one version.
+bool Lowering::overlaps(const Body& body) const {
+  return std::none_of(body.begin(), body.end(), [&](const StmtRef& stmt) {
+    auto atom = placed_.atoms.find(stmt.get());
+    if (atom != placed_.atoms.end()) {
+      if (std::holds_alternative<place::ThreadsAtom>(atom->second)) return true;
+      const auto* copy = std::get_if<place::CopyAtom>(&atom->second);
+      return copy != nullptr && copy->way == place::CopyWay::store_fragment &&
+             std::get<TileOp>(stmt->node).operands[1].buffer->scope != Scope::global;
+    }
+    if (const auto* loop = std::get_if<For>(&stmt->node)) return !overlaps(loop->body);
+    if (const auto* task = std::get_if<Task>(&stmt->node)) return !overlaps(task->body);
+    if (const auto* node = std::get_if<If>(&stmt->node))
+      return may_jump(*stmt) || !overlaps(node->then_body) || !overlaps(node->else_body);
+    return !std::holds_alternative<Let>(stmt->node) && !std::holds_alternative<Alloc>(stmt->node);
+  });
+}
+
+}  // namespace plait::pipeline
