@@ -47,4 +47,14 @@ inline std::string summary(const LoopPlan& plan) {
   return out;
 }
 
+/// The same without lines, of kernels whose lines may change.
+inline std::string kinds(const LoopPlan& plan) {
+  std::string text = summary(plan), out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '@') i = text.find(' ', i);
+    out += text[i];
+  }
+  return out;
+}
+
 }  // namespace plait::plan::test
