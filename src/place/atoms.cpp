@@ -92,6 +92,7 @@ std::string Placer::vector_obstacle(const Region& memory, const Buffer& fragment
   if (!is_trailing(memory, static_shape(*fragment))) return "it runs along other than the last dimensions";
   int piece = piece_of(placed_.fragments.at(fragment.get()));
   if (dtype_bits(buffer->type) < 8) return fmt::format("it moves elements of {} bits", dtype_bits(buffer->type));
+  if (piece * dtype_bits(buffer->type) < 32) return "a thread would move less than 4 bytes at once";
   if (!is_multiple(memory.ranges.back().begin, piece))
     return fmt::format("it may begin within {} elements that are moved at once", piece);
   if (!is_global(buffer)) {
