@@ -130,6 +130,7 @@ int run(int argc, char** argv) {
   add_graph(line, command);
   add_schedule(line, command);
   add_model(line, command);
+  add_explain(line, command);
   if (auto answer = line.parse(argc, argv)) {
     if (answer->ok) return write_output(answer->text, kOk);
     command.json = asks_for_json(argc, argv);

@@ -149,6 +149,21 @@ std::optional<ir::ScalarValue> parse_scalar(ir::DType type, const std::string& t
   return value;
 }
 
+std::map<std::string, ir::ScalarValue> scalar_values(const std::vector<ir::Param>& params,
+                                                     const std::vector<std::string>& texts) {
+  std::map<std::string, ir::ScalarValue> values;
+  for (const auto& [name, text] : parse_assignments(texts, "--scalar")) {
+    auto is = [&](const ir::Param& p) { return p.kind == ir::ParamKind::scalar && p.scalar->name == name; };
+    auto param = std::find_if(params.begin(), params.end(), is);
+    if (param == params.end()) throw UsageError{fmt::format("--scalar {}: there is no such parameter", name)};
+    ir::DType type = param->scalar->type;
+    auto value = parse_scalar(type, text);
+    if (!value) throw UsageError{fmt::format("--scalar {}: '{}' is no {}", name, text, ir::dtype_name(type))};
+    values[name] = *value;
+  }
+  return values;
+}
+
 namespace {
 
 void Preparation::parse_scalars() {

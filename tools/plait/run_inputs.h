@@ -20,6 +20,9 @@ Result<RunData> prepare_run(const ir::Kernel& kernel, const RunRequest& request)
 
 /// The value of a scalar argument on the command line; nothing where the text is none of the type.
 std::optional<ir::ScalarValue> parse_scalar(ir::DType type, const std::string& text);
+/// The values of --scalar NAME=VALUE texts for these parameters.
+std::map<std::string, ir::ScalarValue> scalar_values(const std::vector<ir::Param>& params,
+                                                     const std::vector<std::string>& texts);
 
 /// The call `data.bound` on other tensors of the same layouts.
 ir::BoundArgs rebound(const ir::BoundArgs& bound, const std::vector<runtime::HostTensor>& tensors);

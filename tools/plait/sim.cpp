@@ -177,24 +177,9 @@ void describe_time(const Loaded& loaded, const sim::Outcome& run, Outcome& outco
   outcome.text += fmt::format("busy     {}\n", fmt::join(parts, ", "));
 }
 
-std::map<std::string, ir::ScalarValue> scalars_of(const Loaded& loaded, const SimFlags& flags) {
-  std::map<std::string, ir::ScalarValue> scalars;
-  for (const auto& [name, text] : parse_assignments(flags.scalars, "--scalar")) {
-    for (const ir::Param& param : loaded.program.params) {
-      if (param.kind != ir::ParamKind::scalar || param.scalar->name != name) continue;
-      auto value = parse_scalar(param.scalar->type, text);
-      if (!value)
-        throw UsageError{fmt::format("--scalar {}: '{}' is no {}", name, text, ir::dtype_name(param.scalar->type))};
-      scalars[name] = *value;
-    }
-    if (scalars.count(name) == 0) throw UsageError{fmt::format("--scalar {}: there is no such parameter", name)};
-  }
-  return scalars;
-}
-
 /// Time alone, of a call of any size.
 void time_call(const Loaded& loaded, const SimFlags& flags, const Dims& dims, Outcome& outcome, Report& report) {
-  auto call = sim::BlankCall::make(loaded.program, dims, scalars_of(loaded, flags));
+  auto call = sim::BlankCall::make(loaded.program, dims, scalar_values(loaded.program.params, flags.scalars));
   if (!call) return outcome.diagnostics.append(call.diagnostics());
   MemoryLimit memory;  // the tensors take none
   int sms = flags.sms > 0 ? flags.sms : loaded.options.costs.sms;

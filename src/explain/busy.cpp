@@ -1,0 +1,266 @@
+#include "explain/busy.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "layout/role_layout.h"
+#include "support/result.h"
+
+namespace plait::explain {
+
+using sim::Unit;
+
+Busy& Busy::operator+=(const Busy& other) {
+  for (std::size_t i = 0; i < unit.size(); ++i) unit[i] += other.unit[i];
+  l2_share += other.l2_share;
+  memory_share += other.memory_share;
+  bytes += other.bytes;
+  return *this;
+}
+
+Busy Busy::operator*(double times) const {
+  Busy out = *this;
+  for (double& cycles : out.unit) cycles *= times;
+  out.l2_share *= times;
+  out.memory_share *= times;
+  out.bytes *= times;
+  return out;
+}
+
+Busy larger(const Busy& a, const Busy& b) {
+  Busy out = a;
+  for (std::size_t i = 0; i < out.unit.size(); ++i) out.unit[i] = std::max(out.unit[i], b.unit[i]);
+  out.l2_share = std::max(a.l2_share, b.l2_share);
+  out.memory_share = std::max(a.memory_share, b.memory_share);
+  out.bytes = std::max(a.bytes, b.bytes);
+  return out;
+}
+
+sim::Unit busiest(const Busy& busy) {
+  auto most = std::max_element(busy.unit.begin(), busy.unit.end());
+  return static_cast<sim::Unit>(most - busy.unit.begin());
+}
+
+std::string_view unit_name(sim::Unit unit) {
+  switch (unit) {
+    case Unit::tensor:
+      return "tensor";
+    case Unit::tma:
+      return "tma";
+    case Unit::cuda:
+      return "cuda";
+    case Unit::sfu:
+      return "sfu";
+    case Unit::smem:
+      return "smem";
+    case Unit::l2:
+      return "l2";
+    case Unit::lsu:
+      return "lsu";
+    case Unit::issue:
+      return "issue";
+    case Unit::vector:
+      return "vector";
+    case Unit::load:
+      return "load";
+    case Unit::store:
+      return "store";
+  }
+  return {};
+}
+
+Origin origin_of(const Loc& loc) { return {loc.line, loc.column}; }
+
+namespace {
+
+constexpr double kWarpgroupRows = 64, kStepBytes = 32;  // of one wgmma: rows of A, bytes of K
+
+bool is_special(ir::Intrinsic fn) {
+  switch (fn) {
+    case ir::Intrinsic::exp:
+    case ir::Intrinsic::exp2:
+    case ir::Intrinsic::log:
+    case ir::Intrinsic::log2:
+    case ir::Intrinsic::sqrt:
+    case ir::Intrinsic::rsqrt:
+    case ir::Intrinsic::sin:
+    case ir::Intrinsic::cos:
+    case ir::Intrinsic::tanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Counts what the statements of a role do.
+class Counter {
+ public:
+  Counter(const roles::Role& role, const sim::Costs& costs) : threads_(std::int64_t{role.warps} * 32), costs_(costs) {}
+
+  std::map<Origin, Busy> body(const roles::Body& body) const {
+    std::map<Origin, Busy> out;
+    for (const roles::StmtRef& stmt : body) add(out, statement(*stmt), 1);
+    return out;
+  }
+
+ private:
+  using Counts = std::map<Origin, Busy>;
+  static void add(Counts& to, const Counts& from, double times) {
+    for (const auto& [origin, busy] : from) to[origin] += busy * times;
+  }
+  double elements(const roles::Fragment& fragment) const {
+    return static_cast<double>(layout::fragment_map(*fragment, threads_).elements_per_thread() * threads_);
+  }
+  static double bytes_of(const ir::Buffer& buffer) { return ir::dtype_bits(buffer->type) / 8.0; }
+
+  Counts statement(const roles::Stmt& stmt) const;
+  Busy compute(double operations, double special = 0) const;
+  Busy shared(double bytes) const;
+  Busy global(double bytes) const;
+  Busy box(const roles::Map& map) const;
+  Busy one(const roles::Wgmma& n) const;
+  Busy one(const roles::Mma& n) const;
+  Busy one(const roles::TmaLoad& n) const { return box(n.map); }
+  Busy one(const roles::TmaStore& n) const { return box(n.map); }
+  Busy one(const roles::BulkLoad& n) const { return bulk(n.bytes); }
+  Busy one(const roles::BulkStore& n) const { return bulk(n.bytes); }
+  Busy one(const roles::CpAsync& n) const;
+  Busy one(const roles::LdMatrix& n) const;
+  Busy one(const roles::StMatrix& n) const;
+  Busy one(const roles::Each& n) const;
+  Busy one(const roles::RowReduce& n) const { return compute(elements(n.src)); }
+  Busy one(const roles::LaneReduce& n) const {
+    return compute(2.0 * std::countr_zero(static_cast<unsigned>(n.lanes)) * elements(n.fragment));
+  }
+  Busy one(const roles::LoadTensor& n) const { return global(elements(n.dst) * bytes_of(n.dst->buffer)); }
+  Busy one(const roles::StoreTensor& n) const { return global(elements(n.src) * bytes_of(n.src->buffer)); }
+  Busy one(const roles::LoadShared& n) const { return shared(elements(n.dst) * bytes_of(n.dst->buffer)); }
+  Busy one(const roles::StoreShared& n) const { return shared(elements(n.src) * bytes_of(n.src->buffer)); }
+  /// Synchronisation, scalars and single elements take time of warps, not of units.
+  template <typename Node>
+  Busy one(const Node&) const {
+    return {};
+  }
+  Busy bulk(const ir::ExprRef& bytes) const;
+
+  std::int64_t threads_;
+  const sim::Costs& costs_;
+};
+
+Busy Counter::compute(double operations, double special) const {
+  Busy out;
+  out.of(Unit::cuda) = operations / costs_.cuda_lanes;
+  out.of(Unit::sfu) = special / costs_.sfu_lanes;
+  return out;
+}
+
+Busy Counter::shared(double bytes) const {
+  Busy out;
+  out.of(Unit::smem) = bytes / costs_.smem_bytes;
+  return out;
+}
+
+Busy Counter::global(double bytes) const {
+  Busy out;
+  out.of(Unit::l2) = bytes / costs_.l2_bytes;
+  out.l2_share = bytes * costs_.sms / costs_.l2_total_bytes;
+  out.memory_share = bytes * costs_.sms / costs_.memory_bytes;
+  out.bytes = bytes;
+  return out;
+}
+
+Busy Counter::box(const roles::Map& map) const {
+  auto bytes = static_cast<double>(layout::tma_box(*map).bytes());
+  Busy out = global(bytes);
+  out += shared(bytes);
+  out.of(Unit::tma) = bytes / costs_.tma_bytes;
+  return out;
+}
+
+Busy Counter::bulk(const ir::ExprRef& expr) const {
+  auto bytes = static_cast<double>(ir::as_int(expr).value_or(0));
+  Busy out = global(bytes);
+  out += shared(bytes);
+  out.of(Unit::tma) = bytes / costs_.tma_bytes;
+  return out;
+}
+
+Busy Counter::one(const roles::Wgmma& n) const {
+  auto columns = static_cast<double>(layout::fragment_map(*n.acc.fragment, threads_).columns());
+  bool from_shared = std::holds_alternative<roles::SmemRef>(n.a);
+  Busy out = shared(((from_shared ? kWarpgroupRows : 0) + columns) * kStepBytes);
+  out.of(Unit::tensor) = kWarpgroupRows * columns * (kStepBytes / 2) / costs_.tensor_fma;
+  return out;
+}
+
+Busy Counter::one(const roles::Mma& n) const {
+  layout::FragmentMap acc = layout::fragment_map(*n.acc, threads_), a = layout::fragment_map(*n.a, threads_);
+  Busy out;
+  out.of(Unit::tensor) =
+      static_cast<double>(acc.rows() * acc.columns() * a.columns() * (threads_ / acc.threads())) / costs_.mma_fma;
+  return out;
+}
+
+Busy Counter::one(const roles::CpAsync& n) const {
+  double bytes = static_cast<double>(n.rows * n.columns) * bytes_of(n.dst.smem->buffer);
+  Busy out = global(bytes);
+  out += shared(bytes);
+  return out;
+}
+
+Busy Counter::one(const roles::LdMatrix& n) const {
+  return shared(elements(n.dst.fragment) * bytes_of(n.src.smem->buffer));
+}
+
+Busy Counter::one(const roles::StMatrix& n) const {
+  return shared(kWarpgroupRows * static_cast<double>(n.columns) * bytes_of(n.dst.smem->buffer));
+}
+
+Busy Counter::one(const roles::Each& n) const {
+  double operations = 0, special = 0;
+  for (const roles::ElementStore& store : n.stores) {
+    operations += 1;
+    ir::walk(store.value, [&](const ir::Expr& e) {
+      bool leaf = std::holds_alternative<ir::IntLit>(e.node) || std::holds_alternative<ir::FloatLit>(e.node) ||
+                  std::holds_alternative<ir::VarRef>(e.node);
+      const auto* call = std::get_if<ir::Call>(&e.node);
+      operations += leaf ? 0 : 1;
+      if (call == nullptr || !is_special(call->fn)) return;
+      special += 1;
+      // In f32 through base 2, with a product before or behind.
+      operations += call->fn == ir::Intrinsic::exp || call->fn == ir::Intrinsic::log ? 1 : 0;
+    });
+  }
+  return compute(operations * elements(n.domain), special * elements(n.domain));
+}
+
+Counter::Counts Counter::statement(const roles::Stmt& stmt) const {
+  if (const auto* loop = std::get_if<roles::For>(&stmt.node)) {
+    auto begin = ir::as_int(loop->begin), end = ir::as_int(loop->end), step = ir::as_int(loop->step);
+    double trips = begin && end && step && *step > 0 ? static_cast<double>((*end - *begin + *step - 1) / *step) : 1;
+    Counts out;
+    add(out, body(loop->body), std::max(trips, 0.0));
+    return out;
+  }
+  if (const auto* branch = std::get_if<roles::If>(&stmt.node)) {
+    Counts out = body(branch->then_body);
+    for (const auto& [origin, busy] : body(branch->else_body)) out[origin] = larger(out[origin], busy);
+    return out;
+  }
+  if (const auto* node = std::get_if<roles::While>(&stmt.node)) return body(node->body);
+  if (const auto* node = std::get_if<roles::Elect>(&stmt.node)) return body(node->body);
+  if (const auto* node = std::get_if<roles::OneWarp>(&stmt.node)) return body(node->body);
+  if (const auto* node = std::get_if<roles::Issue>(&stmt.node)) return body(node->body);
+  Busy own = std::visit([&](const auto& node) { return one(node); }, stmt.node);
+  return {{origin_of(stmt.origin), own}};
+}
+
+}  // namespace
+
+std::map<Origin, Busy> busy_of(const roles::Body& body, const roles::Role& role, const sim::Costs& costs) {
+  return Counter(role, costs).body(body);
+}
+
+}  // namespace plait::explain

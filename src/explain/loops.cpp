@@ -1,0 +1,220 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "explain/explain.h"
+#include "explain/recurrence.h"
+#include "ir/visit.h"
+#include "plan/model.h"
+#include "roles/arena.h"
+#include "roles/visit.h"
+
+namespace plait::explain {
+namespace {
+
+/// Which node of a graph a place of the tile program belongs to.
+using NodeOf = std::map<Origin, std::size_t>;
+
+NodeOf nodes_by_origin(const graph::TaskGraph& graph) {
+  NodeOf out;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    ir::walk(ir::Body{graph.nodes[i].stmt}, [&](const ir::Stmt& stmt) { out[origin_of(stmt.loc)] = i; });
+    out[origin_of(graph.nodes[i].loc())] = i;
+  }
+  return out;
+}
+
+std::set<std::size_t> nodes_in(const roles::Body& body, const NodeOf& node_of) {
+  std::set<std::size_t> out;
+  roles::walk(body, [&](const roles::Stmt& stmt) {
+    auto it = node_of.find(origin_of(stmt.origin));
+    if (it != node_of.end()) out.insert(it->second);
+  });
+  return out;
+}
+
+/// Whether a loop of a role runs over the iterations of this one: its variable is called so, perhaps with a number.
+bool runs_over(const roles::For& loop, const std::string& variable) {
+  const std::string& name = loop.var->name;
+  if (!name.starts_with(variable) || loop.unroll != roles::Unroll::none) return false;
+  std::string rest = name.substr(variable.size());
+  return rest.empty() || (rest.size() > 1 && rest[0] == '_' &&
+                          std::all_of(rest.begin() + 1, rest.end(), [](char c) { return c >= '0' && c <= '9'; }));
+}
+
+/// The role's loop that holds most of the tasks: what stands before and behind it fills and drains the pipeline.
+const roles::For* steady_loop(const roles::Body& body, const std::string& variable, const NodeOf& node_of) {
+  const roles::For* best = nullptr;
+  std::size_t most = 0;
+  roles::walk(body, [&](const roles::Stmt& stmt) {
+    const auto* loop = std::get_if<roles::For>(&stmt.node);
+    if (loop == nullptr || !runs_over(*loop, variable)) return;
+    std::size_t count = nodes_in(loop->body, node_of).size();
+    if (count > most) {
+      most = count;
+      best = loop;
+    }
+  });
+  return best;
+}
+
+std::vector<std::string> written(const graph::Node& node) {
+  std::vector<std::string> out;
+  for (const graph::Use& use : node.writes) {
+    if (use.buffer != nullptr && std::find(out.begin(), out.end(), use.buffer->name) == out.end())
+      out.push_back(use.buffer->name);
+  }
+  return out;
+}
+
+class LoopExplainer {
+ public:
+  LoopExplainer(const roles::Program& program, const sim::Costs& costs, const graph::TaskGraph& graph,
+                const plan::LoopPlan& plan)
+      : program_(program), costs_(costs), graph_(graph), plan_(plan), node_of_(nodes_by_origin(graph)) {}
+
+  Loop run() {
+    out_.name = graph::text_of(graph_.loop);
+    out_.planner = plan_.planner;
+    out_.loc = graph_.loc;
+    count();
+    tasks();
+    bounds();
+    rings();
+    std::stable_sort(out_.tasks.begin(), out_.tasks.end(),
+                     [](const Task& a, const Task& b) { return a.order < b.order; });
+    return std::move(out_);
+  }
+
+ private:
+  void count();
+  void tasks();
+  void bounds();
+  void rings();
+  const roles::ChannelDecl* channel_of(const std::string& tile) const;
+
+  const roles::Program& program_;
+  const sim::Costs& costs_;
+  const graph::TaskGraph& graph_;
+  const plan::LoopPlan& plan_;
+  NodeOf node_of_;
+  std::vector<Busy> busy_, alone_;                       ///< by node
+  std::vector<std::vector<std::string>> roles_, named_;  ///< by node: roles with work for it; with any statement of it
+  Loop out_;
+};
+
+void LoopExplainer::count() {
+  busy_.resize(graph_.nodes.size());
+  alone_.resize(graph_.nodes.size());
+  roles_.resize(graph_.nodes.size());
+  named_.resize(graph_.nodes.size());
+  for (const roles::Role& role : program_.roles) {
+    const roles::For* loop = steady_loop(role.body, graph_.loop.kind, node_of_);
+    if (loop == nullptr) continue;
+    for (const auto& [origin, busy] : busy_of(loop->body, role, costs_)) {
+      auto it = node_of_.find(origin);
+      if (it == node_of_.end()) continue;
+      busy_[it->second] += busy * role.replicas;
+      alone_[it->second] += busy;
+      auto add = [&](std::vector<std::string>& to) {
+        if (std::find(to.begin(), to.end(), role.name) == to.end()) to.push_back(role.name);
+      };
+      add(named_[it->second]);
+      if (busy.of(busiest(busy)) > 0) add(roles_[it->second]);
+    }
+  }
+}
+
+const roles::ChannelDecl* LoopExplainer::channel_of(const std::string& tile) const {
+  for (const roles::Channel& channel : program_.channels) {
+    for (const roles::Smem& smem : channel->tiles) {
+      if (smem->buffer->name == tile) return channel.get();
+    }
+  }
+  return nullptr;
+}
+
+void LoopExplainer::tasks() {
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const graph::Node& node = graph_.nodes[i];
+    Task task;
+    task.name = graph::text_of(node.name);
+    task.loc = node.loc();
+    task.roles = roles_[i].empty() ? named_[i] : roles_[i];
+    if (const plan::Slot* slot = plan_.find(node.name)) {
+      task.unit = machine::name_of(slot->unit);
+      task.stage = slot->stage;
+      task.order = slot->order;
+    }
+    std::vector<std::string> copies;
+    for (const std::string& name : written(node)) {
+      const roles::ChannelDecl* channel = channel_of(name);
+      std::int64_t count = channel != nullptr ? channel->depth : 1;
+      copies.push_back(count > 1 ? fmt::format("{} x{}", name, count) : name);
+    }
+    task.copies = fmt::format("{}", fmt::join(copies, ", "));
+    task.busy = busy_[i];
+    const auto& alone = alone_[i].unit;
+    task.alone = *std::max_element(alone.begin(), alone.end());
+    out_.tasks.push_back(std::move(task));
+  }
+}
+
+void LoopExplainer::bounds() {
+  for (const Busy& busy : busy_) out_.busy += busy;
+  out_.critical = busiest(out_.busy);
+  out_.resource_ii = std::llround(std::ceil(out_.busy.of(out_.critical)));
+  std::vector<double> latencies;
+  double sequence = 0;
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    latencies.push_back(out_.tasks[i].alone);
+    if (!graph_.nodes[i].async || graph_.nodes[i].unit == ir::Unit::matrix) sequence += out_.tasks[i].alone;
+  }
+  out_.sequence = std::llround(std::ceil(sequence));
+  Recurrence found = recurrence_bound(graph_, latencies);
+  out_.recurrence_ii = found.ii;
+  std::vector<std::string> names;
+  for (std::size_t node : found.cycle) names.push_back(graph::text_of(graph_.nodes[node].name));
+  out_.recurrence = fmt::format("{}", fmt::join(names, " -> "));
+}
+
+void LoopExplainer::rings() {
+  for (const roles::Channel& channel : program_.channels) {
+    Ring ring;
+    Busy copies;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (const std::string& name : written(graph_.nodes[i])) {
+        if (channel_of(name) == channel.get()) copies += busy_[i];
+      }
+    }
+    if (copies.bytes == 0) continue;
+    ring.name = channel->name;
+    ring.depth = channel->depth;
+    for (const roles::Smem& tile : channel->tiles) {
+      ring.tiles.push_back(tile->buffer->name);
+      ring.slot_bytes += roles::smem_bytes(*tile) / channel->depth;
+    }
+    auto issue = std::llround(copies.of(sim::Unit::tma));
+    ring.latency = costs_.tma_load + costs_.memory_latency + issue;
+    std::int64_t interval = std::max<std::int64_t>({out_.resource_ii, out_.recurrence_ii, 1});
+    ring.sufficient = plan::sufficient_depth({1, std::max<std::int64_t>(issue, 1), ring.latency, interval});
+    out_.rings.push_back(std::move(ring));
+  }
+}
+
+}  // namespace
+
+std::vector<Loop> explain_loops(const roles::Program& program, const sim::Costs& costs, const ir::Kernel& tile,
+                                const plan::Schedule& schedule) {
+  std::vector<Loop> out;
+  for (const graph::TaskGraph& graph : graph::build(tile)) {
+    const plan::LoopPlan* plan = schedule.find(graph.loop);
+    if (plan != nullptr) out.push_back(LoopExplainer(program, costs, graph, *plan).run());
+  }
+  return out;
+}
+
+}  // namespace plait::explain

@@ -1,0 +1,144 @@
+#include "explain/explain.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "explain_report.h"
+#include "machine/load.h"
+#include "roles/verify.h"
+#include "runtime/files.h"
+#include "timed_call.h"
+
+namespace plait::cli {
+namespace {
+
+/// Statements of warps that a prediction may take: some seconds.
+constexpr std::int64_t kMostSteps = 30'000'000;
+
+struct ExplainFlags {
+  ProgramOptions program;
+  DeviceFlags target;
+  std::vector<std::string> dims, scalars;
+  bool layouts = false;
+  std::string layout_svg, buffer;
+};
+
+/// A program and the machine that it is explained for.
+struct Subject {
+  DeviceProgram program;
+  machine::Device device;
+  std::map<std::string, std::int64_t> dims;
+};
+
+Result<Subject> load(const ExplainFlags& flags) {
+  std::map<std::string, std::int64_t> dims = dims_of(flags.dims, "--dim");
+  auto read = load_device_program(flags.program, flags.target, dims);
+  if (!read) return read.diagnostics();
+  auto device = machine::load_device(flags.target.device.empty() ? read->program.device : flags.target.device);
+  if (!device) return device.diagnostics();
+  if (device->target != machine::Target::cuda) {
+    Diagnostics wrong;
+    wrong.error(Rule::unknown_device, read->program.loc,
+                fmt::format("{} is the model of a processor, and role programs run on GPUs", device->name),
+                "name a GPU's model, e.g. --device h200");
+    return wrong;
+  }
+  Diagnostics found = roles::verify(read->program, roles::limits_of(*device));
+  if (found.has_errors()) return found;
+  return Subject{std::move(*read), std::move(*device), std::move(dims)};
+}
+
+/// Time of a call with the dims that were given; none of them: no prediction.
+void predict(const TimedCall& call, explain::Explanation& what, Outcome& outcome) {
+  auto run = time_call(call, kMostSteps);
+  if (!run) return outcome.diagnostics.append(run.diagnostics());
+  const auto& found = run->diagnostics.list();
+  if (std::any_of(found.begin(), found.end(), [](const Diagnostic& d) { return d.rule == Rule::step_limit; })) {
+    outcome.remarks += fmt::format(
+        "plait: no prediction: the simulation of this call takes more than {} statements; `plait sim --time-only` has "
+        "no such limit\n",
+        kMostSteps);
+    return;
+  }
+  outcome.diagnostics.append(run->diagnostics);
+  if (outcome.diagnostics.has_errors()) return;
+  double us = static_cast<double>(run->cycles) / what.clock_mhz;
+  what.prediction = explain::Prediction{call.dims, std::move(*run), us};
+}
+
+/// Writes a picture to the file, which another one of that name goes away for.
+void write(const std::string& path, std::string content, std::string_view key, Outcome& outcome) {
+  auto staged = runtime::StagedFile::stage(path, {std::move(content)});
+  outcome.diagnostics.append(staged.ok() ? staged->commit() : staged.diagnostics());
+  outcome.report.set(key, path);
+}
+
+/// The buffer that a picture is of: the one that was named, else the first.
+std::string pictured(const explain::Layouts& layouts, const std::string& name) {
+  if (!name.empty()) return name;
+  if (!layouts.shared.empty()) return layouts.shared.front().smem->buffer->name;
+  return layouts.fragments.empty() ? "" : layouts.fragments.front().fragment->buffer->name;
+}
+
+void show_layouts(const roles::Program& program, const ExplainFlags& flags, Outcome& outcome) {
+  explain::Layouts layouts = explain::layouts_of(program);
+  if (flags.layouts) {
+    outcome.text += explain::text(layouts);
+    describe(layouts, outcome.report);
+  }
+  if (flags.layout_svg.empty()) return;
+  std::string name = pictured(layouts, flags.buffer);
+  auto picture = explain::layout_svg(layouts, name);
+  if (!picture) {
+    std::vector<std::string> names;
+    for (const explain::SharedLayout& s : layouts.shared) names.push_back(s.smem->buffer->name);
+    for (const explain::RegisterLayout& f : layouts.fragments) names.push_back(f.fragment->buffer->name);
+    throw UsageError{name.empty()
+                         ? "--layout-svg: the program has no buffer on the chip"
+                         : fmt::format("--buffer {}: there is no such buffer, but {}", name, fmt::join(names, ", "))};
+  }
+  write(flags.layout_svg, std::move(*picture), "layout_svg", outcome);
+}
+
+void check(const ExplainFlags& flags) {
+  if (!flags.buffer.empty() && flags.layout_svg.empty())
+    throw UsageError{"--buffer: it names the buffer of --layout-svg FILE, which is not given"};
+  if (!flags.layout_svg.empty() && std::filesystem::path(flags.layout_svg).extension() != ".svg")
+    throw UsageError{fmt::format("--layout-svg {}: name a file that ends in .svg", flags.layout_svg)};
+}
+
+Outcome explain_program(const ExplainFlags& flags) {
+  check(flags);
+  auto subject = load(flags);
+  if (!subject) return failed(subject.diagnostics());
+  const DeviceProgram& read = subject->program;
+  Outcome outcome;
+  explain::Explanation what = explain::explain(read.program, subject->device, read.tile ? &*read.tile : nullptr,
+                                               read.derived ? &*read.derived : nullptr);
+  TimedCall call{read, subject->device, subject->dims, flags.scalars};
+  if (!subject->dims.empty()) predict(call, what, outcome);
+  describe(what, outcome.report);
+  outcome.text = explain::text(what);
+  if (flags.layouts || !flags.layout_svg.empty()) show_layouts(read.program, flags, outcome);
+  return outcome;
+}
+
+}  // namespace
+
+void add_explain(CommandLine& line, Command& command) {
+  Options sub = add_command(line, command, "explain", "Tell what a program becomes on a GPU, what bounds it, and why");
+  auto flags = std::make_shared<ExplainFlags>();
+  add_program_options(sub, command, flags->program);
+  sub.add("--device", flags->target.device, "machine model of the GPU (default: the program's own, h200)");
+  add_schedule_flag(sub, flags->target);
+  add_assignments(sub, "--dim", flags->dims, "value of a dim, e.g. --dim M=4096; with all of them time is predicted");
+  add_assignments(sub, "--scalar", flags->scalars, "value of a scalar argument, e.g. --scalar scale=0.5");
+  sub.flag("--layouts", flags->layouts, "also where each buffer lies, and the bank conflicts of each access");
+  sub.add("--layout-svg", flags->layout_svg, "picture of a buffer's layout: FILE.svg");
+  sub.add("--buffer", flags->buffer, "the buffer of that picture (default: the first tile)");
+  sub.chosen([flags, &command] { command.action = [flags] { return explain_program(*flags); }; });
+}
+
+}  // namespace plait::cli
