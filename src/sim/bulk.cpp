@@ -65,7 +65,9 @@ std::int64_t transfer(Machine& m, const Warp& w, const Bytes& global, bool write
   std::uint64_t key = traffic_key(global.buffer, static_cast<std::uint64_t>(global.begin));
   std::int64_t issued = m.use(w.block.sm, Unit::tma, w.time, count / m.costs().tma_bytes);
   std::int64_t moved = m.move(w.block.sm, key, count, w.time, write);
-  return std::max(issued, moved) + m.latency(write ? m.costs().tma_store : m.costs().tma_load);
+  std::int64_t done = std::max(issued, moved) + m.latency(write ? m.costs().tma_store : m.costs().tma_load);
+  m.trace_copy(w.time, done);
+  return done;
 }
 
 std::uint8_t* global_bytes(Machine& m, const Bytes& bytes) {

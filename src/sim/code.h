@@ -12,6 +12,7 @@ namespace plait::sim {
 /// A statement of the program, as messages name it.
 struct Site {
   Loc loc;
+  Loc origin;        ///< the tile statement that it came from, where known
   std::string word;  ///< "tma_load", "wait", …
 };
 

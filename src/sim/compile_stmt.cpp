@@ -45,7 +45,7 @@ std::int32_t Compiler::site(const roles::Stmt& stmt) {
   auto [entry, added] = shared_.sites.try_emplace(&stmt, 0);
   if (added) {
     entry->second = static_cast<std::int32_t>(shared_.code.sites.size());
-    shared_.code.sites.push_back({stmt.loc, statement_word(stmt)});
+    shared_.code.sites.push_back({stmt.loc, stmt.origin, statement_word(stmt)});
   }
   return entry->second;
 }

@@ -84,8 +84,10 @@ std::int64_t transfer(Machine& m, Warp& w, const act::CpAsync& a) {
   auto place = static_cast<std::uint64_t>(w.index);
   for (std::int64_t index : indices(w, 0, a.src.index)) place = mix_place(place, index);
   m.use(w.block.sm, Unit::smem, w.time, static_cast<double>(bytes) / m.costs().smem_bytes);
-  return m.move(w.block.sm, traffic_key(a.src.tensor, place), static_cast<double>(bytes), w.time, false) +
-         m.latency(m.costs().global_load);
+  std::int64_t done = m.move(w.block.sm, traffic_key(a.src.tensor, place), static_cast<double>(bytes), w.time, false) +
+                      m.latency(m.costs().global_load);
+  m.trace_copy(w.time, done);
+  return done;
 }
 
 }  // namespace

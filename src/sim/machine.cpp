@@ -79,12 +79,38 @@ std::int64_t Machine::use(int sm, Unit unit, std::int64_t from, double cycles) {
   std::int64_t& free_at = sms_[static_cast<std::size_t>(sm)].free_at[number];
   free_at = std::max(free_at, from) + length;
   busy_[number] += length;
+  if (options_.trace) tell(TraceEvent::Kind::unit, unit, free_at - length, free_at);
   return free_at;
 }
 
 std::int64_t Machine::move(int sm, std::uint64_t key, double bytes, std::int64_t from, bool write) {
   std::int64_t port = use(sm, Unit::l2, from, bytes / costs().l2_bytes);
   return charge_ == Charge::all ? std::max(port, traffic_.move(key, bytes, from, write)) : port;
+}
+
+/// What follows, and what it lets happen later, is done for this warp's statement.
+void Machine::act_for(Warp& w) {
+  actor_ = {w.block.number,   w.traced++, w.block.sm, static_cast<int>(&w.code - code_.roles.data()),
+            w.replica_number, w.index,    w.site};
+}
+
+void Machine::tell(TraceEvent::Kind kind, Unit unit, std::int64_t begin, std::int64_t end) {
+  TraceEvent event;
+  event.kind = kind;
+  event.unit = unit;
+  event.begin = begin;
+  event.end = end;
+  event.sm = actor_.sm;
+  event.block = actor_.block;
+  event.role = actor_.role;
+  event.replica = actor_.replica;
+  event.warp = actor_.index;
+  event.step = actor_.step;
+  const Site& at = site(actor_.site);
+  event.word = at.word;
+  event.loc = &at.loc;
+  event.origin = &at.origin;
+  if (!options_.trace(event)) stop_ = true;
 }
 
 void Machine::push(std::int64_t time, Warp* warp, std::int32_t action) {
@@ -102,6 +128,10 @@ void Machine::at(std::int64_t time, std::function<void()> event) {
   std::int32_t number = free_actions_.back();
   free_actions_.pop_back();
   actions_[static_cast<std::size_t>(number)] = std::move(event);
+  if (options_.trace) {
+    actors_.resize(actions_.size());
+    actors_[static_cast<std::size_t>(number)] = actor_;
+  }
   push(time, nullptr, number);
 }
 
@@ -272,6 +302,8 @@ void Machine::step(Warp& w) {
       return push(ready, &w, -1);
     }
     charge(w);
+    std::int64_t began = w.time;
+    if (options_.trace) act_for(w);
     executed_[static_cast<std::size_t>(w.site)] = true;
     if (++steps_ > options_.max_steps) {
       fail(Rule::step_limit, w.site, fmt::format("the simulation has run {} statements", options_.max_steps));
@@ -283,6 +315,7 @@ void Machine::step(Warp& w) {
       return;
     }
     Step step = execute(*this, w, instr);
+    if (options_.trace && step != Step::ended) tell(TraceEvent::Kind::statement, Unit::issue, began, w.time);
     if (step == Step::next || step == Step::blocked) ++w.pc;
     if (step == Step::blocked || step == Step::ended) return;
     if (!queue_.empty() && queue_.top().time <= w.time) return push(w.time, &w, -1);
@@ -302,6 +335,7 @@ void Machine::run_events() {
     }
     charge_ = Charge::all;
     std::function<void()> action = std::move(actions_[static_cast<std::size_t>(event.action)]);
+    if (options_.trace) actor_ = actors_[static_cast<std::size_t>(event.action)];
     free_actions_.push_back(event.action);
     action();
   }

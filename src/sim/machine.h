@@ -47,6 +47,10 @@ class Machine {
     task_ = warp.task ? &*warp.task : nullptr;
   }
   void at(std::int64_t time, std::function<void()> event);
+  /// Tells the trace that a copy of the statement that runs is under way.
+  void trace_copy(std::int64_t begin, std::int64_t end) {
+    if (options_.trace) tell(TraceEvent::Kind::copy, Unit::tma, begin, end);
+  }
   /// Lets a warp that waits go on.
   void wake(Warp& warp, std::int64_t time);
 
@@ -72,6 +76,15 @@ class Machine {
     std::array<std::int64_t, kUnits> free_at{};
     int blocks = 0;
   };
+
+  /// For whom something is done.
+  struct Actor {
+    std::int64_t block = 0, step = 0;
+    int sm = 0, role = 0, replica = 0, index = 0;
+    std::int32_t site = 0;
+  };
+  void act_for(Warp& warp);
+  void tell(TraceEvent::Kind kind, Unit unit, std::int64_t begin, std::int64_t end);
 
   void push(std::int64_t time, Warp* warp, std::int32_t action);
   void start_clusters();
@@ -101,6 +114,8 @@ class Machine {
   std::priority_queue<Event> queue_;
   std::vector<std::function<void()>> actions_;
   std::vector<std::int32_t> free_actions_;
+  Actor actor_;                ///< while traced
+  std::vector<Actor> actors_;  ///< the same of actions_
   std::vector<ir::TensorView> tensors_;
   std::vector<std::unique_ptr<Shadow>> shadows_;
   std::vector<std::unique_ptr<Cluster>> clusters_;  ///< null: ended, and of no use any more

@@ -1,9 +1,31 @@
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "sim/costs.h"
 #include "sim/launch.h"
 
 namespace plait::sim {
+
+/// Something that takes time: a warp runs a statement, a unit works for one, or a copy of one is under way.
+struct TraceEvent {
+  enum class Kind { statement, unit, copy };
+  Kind kind = Kind::statement;
+  Unit unit = Unit::issue;  ///< of Kind::unit
+  std::int64_t begin = 0, end = 0;
+  int sm = 0;
+  std::int64_t block = 0;               ///< linear
+  int role = 0, replica = 0, warp = 0;  ///< who issued it
+  std::int64_t step = 0;                ///< the statements that the warp had run before, tells executions of one apart
+  /// The statement: its name in role programs, its place there, the tile statement that it came from. A wait that is
+  /// not met ends when it has looked; the statement follows again once it is.
+  std::string_view word;
+  const Loc* loc = nullptr;
+  const Loc* origin = nullptr;
+};
+/// False ends the simulation.
+using Trace = std::function<bool(const TraceEvent&)>;
 
 struct Options {
   /// 0: the device's usual times; others: times drawn at random from this seed. The bytes of the result do not depend
@@ -14,6 +36,7 @@ struct Options {
   std::size_t max_errors = 8;
   std::int64_t max_steps = 200'000'000;  ///< statements of warps
   Costs costs;
+  Trace trace;  ///< told of all events of a warp in order, of units as they are taken
 };
 
 struct UnitUse {

@@ -209,6 +209,7 @@ struct Warp {
   std::int32_t cluster_site = 0;  ///< of the last arrival
   std::optional<TaskState> task;
   std::int64_t tasks_issued = 0;
+  std::int64_t traced = 0;  ///< statements told to the trace
 };
 
 /// A touch of a block by another block of its cluster.

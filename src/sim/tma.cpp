@@ -138,7 +138,9 @@ std::int64_t transfer(Machine& m, const Warp& w, const BoxCopy& copy, bool write
   for (std::int64_t index : copy.at) place = mix_place(place, index);
   std::int64_t issued = m.use(w.block.sm, Unit::tma, w.time, bytes / m.costs().tma_bytes);
   std::int64_t moved = m.move(w.block.sm, traffic_key(copy.map->tensor, place), bytes, w.time, write);
-  return std::max(issued, moved) + m.latency(write ? m.costs().tma_store : m.costs().tma_load);
+  std::int64_t done = std::max(issued, moved) + m.latency(write ? m.costs().tma_store : m.costs().tma_load);
+  m.trace_copy(w.time, done);
+  return done;
 }
 
 void load(Machine& m, Warp& w, int lane, const act::TmaLoad& a) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "explain_report.h"
+#include "explain_timeline.h"
 #include "machine/load.h"
 #include "roles/verify.h"
 #include "runtime/files.h"
@@ -21,6 +22,8 @@ struct ExplainFlags {
   ProgramOptions program;
   DeviceFlags target;
   std::vector<std::string> dims, scalars;
+  std::string timeline;
+  std::uint64_t cycles = 12'000;
   bool layouts = false;
   std::string layout_svg, buffer;
 };
@@ -75,6 +78,16 @@ void write(const std::string& path, std::string content, std::string_view key, O
   outcome.report.set(key, path);
 }
 
+void draw_timeline(const TimedCall& call, const ExplainFlags& flags, const explain::Explanation& what,
+                   Outcome& outcome) {
+  auto timeline = record(call, what.loops, static_cast<std::int64_t>(flags.cycles));
+  if (!timeline) return outcome.diagnostics.append(timeline.diagnostics());
+  std::string content = render(*timeline, flags.timeline);
+  if (flags.timeline != "-") return write(flags.timeline, std::move(content), "timeline", outcome);
+  outcome.report.set("timeline", content);
+  outcome.text += "\n" + content;
+}
+
 /// The buffer that a picture is of: the one that was named, else the first.
 std::string pictured(const explain::Layouts& layouts, const std::string& name) {
   if (!name.empty()) return name;
@@ -103,6 +116,7 @@ void show_layouts(const roles::Program& program, const ExplainFlags& flags, Outc
 }
 
 void check(const ExplainFlags& flags) {
+  if (!flags.timeline.empty()) check_timeline_name(flags.timeline);
   if (!flags.buffer.empty() && flags.layout_svg.empty())
     throw UsageError{"--buffer: it names the buffer of --layout-svg FILE, which is not given"};
   if (!flags.layout_svg.empty() && std::filesystem::path(flags.layout_svg).extension() != ".svg")
@@ -114,6 +128,8 @@ Outcome explain_program(const ExplainFlags& flags) {
   auto subject = load(flags);
   if (!subject) return failed(subject.diagnostics());
   const DeviceProgram& read = subject->program;
+  if (!flags.timeline.empty() && subject->dims.empty() && !read.program.dims.empty())
+    throw UsageError{"--timeline: give every dim of the call, e.g. --dim M=1024"};
   Outcome outcome;
   explain::Explanation what = explain::explain(read.program, subject->device, read.tile ? &*read.tile : nullptr,
                                                read.derived ? &*read.derived : nullptr);
@@ -121,6 +137,7 @@ Outcome explain_program(const ExplainFlags& flags) {
   if (!subject->dims.empty()) predict(call, what, outcome);
   describe(what, outcome.report);
   outcome.text = explain::text(what);
+  if (!flags.timeline.empty() && !outcome.diagnostics.has_errors()) draw_timeline(call, flags, what, outcome);
   if (flags.layouts || !flags.layout_svg.empty()) show_layouts(read.program, flags, outcome);
   return outcome;
 }
@@ -135,6 +152,11 @@ void add_explain(CommandLine& line, Command& command) {
   add_schedule_flag(sub, flags->target);
   add_assignments(sub, "--dim", flags->dims, "value of a dim, e.g. --dim M=4096; with all of them time is predicted");
   add_assignments(sub, "--scalar", flags->scalars, "value of a scalar argument, e.g. --scalar scale=0.5");
+  sub.add("--timeline", flags->timeline,
+          "picture of what one multiprocessor does when: FILE.svg, FILE.html, FILE.json (Chrome trace events), "
+          "or - for the terminal");
+  sub.add("--cycles", flags->cycles, "cycles that the timeline shows at most (default 12000)")
+      .check(integer_check(1, 100'000'000));
   sub.flag("--layouts", flags->layouts, "also where each buffer lies, and the bank conflicts of each access");
   sub.add("--layout-svg", flags->layout_svg, "picture of a buffer's layout: FILE.svg");
   sub.add("--buffer", flags->buffer, "the buffer of that picture (default: the first tile)");

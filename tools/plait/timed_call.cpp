@@ -6,7 +6,7 @@
 
 namespace plait::cli {
 
-Result<sim::Outcome> time_call(const TimedCall& call, std::int64_t most_steps) {
+Result<sim::Outcome> time_call(const TimedCall& call, std::int64_t most_steps, sim::Trace trace) {
   const roles::Program& program = call.program.program;
   auto blank = sim::BlankCall::make(program, call.dims, scalar_values(program.params, call.scalars));
   if (!blank) return blank.diagnostics();
@@ -17,6 +17,7 @@ Result<sim::Outcome> time_call(const TimedCall& call, std::int64_t most_steps) {
   options.occupancy = sim::resident_blocks(program, call.device);
   options.checks = false;
   options.max_steps = most_steps;
+  options.trace = std::move(trace);
   return sim::simulate(program, *launch, options);
 }
 

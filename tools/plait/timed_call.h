@@ -13,6 +13,6 @@ struct TimedCall {
   std::vector<std::string> scalars;
 };
 /// The simulation; at most so many statements of warps, after which it ends with Rule::step_limit.
-Result<sim::Outcome> time_call(const TimedCall& call, std::int64_t most_steps);
+Result<sim::Outcome> time_call(const TimedCall& call, std::int64_t most_steps, sim::Trace trace = {});
 
 }  // namespace plait::cli

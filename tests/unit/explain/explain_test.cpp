@@ -1,5 +1,6 @@
 #include "explain/recurrence.h"
 #include "fixture.h"
+#include "sim/trial.h"
 
 namespace plait::explain {
 namespace {
@@ -30,6 +31,41 @@ TEST(Explain, CountsTheCyclesOfAProduct) {
   ASSERT_EQ(loop.rings.size(), 1U);
   EXPECT_EQ(loop.rings[0].depth, 3);
   EXPECT_EQ(loop.rings[0].slot_bytes, (128 + 256) * 128);
+}
+
+TEST(Explain, CyclesOfALoopAreThoseOfTheSimulation) {
+  test::Subject s = test::subject("matmul_nt", {{"dtype", "bf16"}, {"block_N", "256"}});
+  Explanation e = test::explained(s);
+  constexpr std::int64_t kIterations = 16;
+  auto call = sim::BlankCall::make(s.derived.program, {{"M", 128}, {"N", 256}, {"K", 64 * kIterations}}, {});
+  ASSERT_TRUE(call);
+  auto launch = sim::make_launch(s.derived.program, call->args(), 1);
+  ASSERT_TRUE(launch);
+  sim::Options options;
+  options.costs = sim::costs_of(s.device);
+  options.checks = false;
+  double tensor = 0, tma = 0;
+  options.trace = [&](const sim::TraceEvent& event) {
+    if (event.kind != sim::TraceEvent::Kind::unit) return true;
+    auto cycles = static_cast<double>(event.end - event.begin);
+    tensor += event.unit == Unit::tensor ? cycles : 0;
+    tma += event.unit == Unit::tma && event.word == "tma_load" ? cycles : 0;
+    return true;
+  };
+  std::int64_t copies = 0;
+  sim::Options untraced = options;
+  untraced.trace = {};
+  sim::Outcome run = sim::simulate(s.derived.program, *launch, options);
+  EXPECT_EQ(run.cycles, sim::simulate(s.derived.program, *launch, untraced).cycles);
+  options.trace = [&](const sim::TraceEvent& event) {
+    copies += event.kind == sim::TraceEvent::Kind::copy ? 1 : 0;
+    return copies < 4;  // false ends it
+  };
+  EXPECT_LT(sim::simulate(s.derived.program, *launch, options).cycles, run.cycles);
+  EXPECT_EQ(copies, 4);
+  ASSERT_FALSE(run.diagnostics.has_errors()) << run.diagnostics.render();
+  EXPECT_DOUBLE_EQ(tensor, e.loops[0].busy.of(Unit::tensor) * kIterations);
+  EXPECT_NEAR(tma, e.loops[0].busy.of(Unit::tma) * kIterations, 0.01 * tma);
 }
 
 TEST(Explain, MemoryAndRegistersAreThoseOfTheProgram) {
