@@ -190,8 +190,11 @@ void Barriers::loop(const StmtRef& stmt, State& state, Body& out) {
     if (state == before) break;
   }
   Stmt copy = *stmt;
-  if (auto* loop = std::get_if<For>(&copy.node)) loop->body = std::move(made);
-  if (auto* loop = std::get_if<While>(&copy.node)) loop->body = std::move(made);
+  if (auto* loop = std::get_if<For>(&copy.node)) {
+    loop->body = std::move(made);
+  } else if (auto* other = std::get_if<While>(&copy.node)) {
+    other->body = std::move(made);
+  }
   out.push_back(std::make_shared<const Stmt>(std::move(copy)));
 }
 

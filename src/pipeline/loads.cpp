@@ -6,7 +6,6 @@
 namespace plait::pipeline {
 
 using namespace ir;
-using roles::build::at;
 
 /// One thread issues all copies of the block.
 void Lowering::load_role() {

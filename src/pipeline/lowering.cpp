@@ -25,8 +25,10 @@ constexpr std::int64_t kBarrierBytes = 2048;
 constexpr std::int64_t kMeeting = 15;
 
 /// What role programs call their own.
-const std::set<std::string> kBuiltins = {"block", "blocks", "block_x", "block_y", "block_z", "replica", "cluster_rank",
-                                         "sms",   "warp",   "lane",    "thread",  "load",    "math"};
+std::set<std::string> builtin_names() {
+  return {"block", "blocks", "block_x", "block_y", "block_z", "replica", "cluster_rank",
+          "sms",   "warp",   "lane",    "thread",  "load",    "math"};
+}
 
 }  // namespace
 
@@ -55,7 +57,7 @@ Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, 
       names_(graph::name_statements(placed.kernel)),
       b_(placed.kernel.name, placed.device.name),
       scalars_(placed.kernel),
-      head_names_(kBuiltins),
+      head_names_(builtin_names()),
       next_barrier_(placed.replicas + 1),
       sums_(find_sums(placed)) {
   scalars_.elements([this](const Load& load, const Values& index) { return read(load.buffer, index); });

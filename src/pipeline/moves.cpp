@@ -4,7 +4,6 @@
 namespace plait::pipeline {
 
 using namespace ir;
-using roles::FragmentKind;
 using roles::build::at;
 
 roles::CacheHint hint_of(const TileOp& op) {

@@ -99,7 +99,7 @@ class RingFinder {
   void body(const Body& body, const plan::LoopPlan* plan);
   void users(const Body& body, Load& load);
   bool is_load(const Stmt& stmt) const;
-  void refuse(const Stmt& copy, std::string why) { obstacles_.try_emplace(&copy, std::move(why)); }
+  void refuse(const Stmt& copy, const std::string& why) { obstacles_.try_emplace(&copy, why); }
   void join(const std::vector<Load>& loads, const plan::LoopPlan* plan);
   std::optional<std::size_t> existing(const std::vector<Load>& loads);
   void note(const Body& body);

@@ -7,7 +7,6 @@
 namespace plait::pipeline {
 
 using namespace ir;
-using roles::build::at;
 
 namespace {
 

@@ -31,7 +31,7 @@ std::optional<std::vector<std::int64_t>> plain_extents(const For& nest) {
 
 /// Whether the buffer may lie so; what one product leaves, the next may take from the same registers where they lie
 /// alike.
-bool Placer::set_home(const Buffer& buffer, FragmentHome home) {
+bool Placer::set_home(const Buffer& buffer, const FragmentHome& home) {
   auto [it, added] = placed_.fragments.emplace(buffer.get(), home);
   if (added) return true;
   FragmentKind a = it->second.kind, b = home.kind;

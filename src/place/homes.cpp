@@ -19,8 +19,8 @@ constexpr std::int64_t kMostRegisters = 64;
 
 }  // namespace
 
-void Placer::move_out(const Buffer& buffer, std::string why) {
-  if (moved_.try_emplace(buffer.get(), std::move(why)).second) again_ = true;
+void Placer::move_out(const Buffer& buffer, const std::string& why) {
+  if (moved_.try_emplace(buffer.get(), why).second) again_ = true;
 }
 
 /// Those for which no product dictates a layout, by what ties them together.

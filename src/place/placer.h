@@ -50,7 +50,7 @@ class Placer {
   void relate(const ir::Buffer& a, const ir::Buffer& b) { same_.emplace_back(a, b); }
   void relate_rows(const ir::Buffer& rows, const ir::Buffer& of) { rows_.emplace_back(rows, of); }
   void spread();
-  bool set_home(const ir::Buffer& buffer, FragmentHome home);
+  bool set_home(const ir::Buffer& buffer, const FragmentHome& home);
   void check_homes();
   std::string home_error(const ir::Buffer& buffer) const;
   bool alike(const ir::Buffer& a, const ir::Buffer& b) const;
@@ -67,7 +67,7 @@ class Placer {
   void choose_free();
   int choose_warps(const std::vector<Family>& families) const;
   /// To shared memory, for good.
-  void move_out(const ir::Buffer& buffer, std::string why);
+  void move_out(const ir::Buffer& buffer, const std::string& why);
   /// The fragment may be wanted in registers by this placement.
   bool may_hold(const ir::Buffer& buffer) const;
   bool in_registers(const ir::Buffer& buffer) const { return placed_.in_registers(buffer); }
