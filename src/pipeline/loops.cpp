@@ -10,6 +10,11 @@ namespace plait::pipeline {
 
 using namespace ir;
 
+bool counts_iterations(const For& loop) {
+  const LoopAxis& axis = loop.axes.front();
+  return as_int(axis.begin) == 0 && as_int(axis.step) == 1;
+}
+
 /// The statements of the loop in the order of the schedule; stages count from the first one that computes. Statements
 /// that the schedule does not name are lets, which stand before all and are evaluated for each stage that uses them.
 std::vector<Lowering::Step> Lowering::steps_of(const For& loop, const plan::LoopPlan& plan) {
@@ -65,7 +70,7 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
     Value begin = scalars_.index(axis.begin), end = scalars_.index(axis.end);
     return steady(loop, list, plan, begin, end, [&](const Value&) { one_after_another(list); });
   }
-  if (as_int(axis.begin) != 0 || as_int(axis.step) != 1) {
+  if (!counts_iterations(loop)) {
     diags_.error(Rule::place_operation, axis.begin->loc,
                  "a pipelined loop whose stages overlap does not count from 0 by 1",
                  "write range(n) and compute the index in the body");
@@ -150,7 +155,7 @@ void Lowering::steady(const For& loop, const std::vector<Step>& list, const plan
                       const Value& end, const std::function<void(const Value&)>& body) {
   open_turns(plan, begin, end);
   auto turn = [&](const Value& now) {
-    more_turns_ = now + 1 < end;
+    more_turns_ = now + scalars_.index(loop.axes.front().step) < end;
     body(now);
   };
   auto unmasked = unmasked_iterations(loop, list, end);

@@ -29,6 +29,9 @@ TileDims tile_dims(const ir::Region& global, const std::vector<std::int64_t>& sh
 
 roles::CacheHint hint_of(const ir::TileOp& copy);
 
+/// Whether the loop's variable counts its iterations: from 0 by 1.
+bool counts_iterations(const ir::For& loop);
+
 /// Registers of a thread of the role that loads: addresses, counters and the tile's coordinates.
 inline constexpr int kLoadRegisters = 40;
 inline constexpr std::int64_t kMaxBox = 256;

@@ -98,7 +98,9 @@ std::optional<Value> Lowering::leading_iterations(const ExprRef& cond, const For
 }
 
 /// How many of the first iterations of a loop none of its masks changes: those masks are then in `masks_`.
+/// Only loops that count from 0 by 1 are split: their variable is the number of the iteration.
 std::optional<Value> Lowering::unmasked_iterations(const For& loop, const std::vector<Step>& list, const Value& end) {
+  if (!counts_iterations(loop)) return {};
   VarMap lets;  // of the loop's body, so that conditions show how they depend on its variable
   for (const Step& step : list) {
     const auto* let = std::get_if<Let>(&step.stmt->node);
