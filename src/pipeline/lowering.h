@@ -133,7 +133,7 @@ class Lowering {
   void await(std::size_t pending);
   void release(std::size_t ring, int behind);
 
-  // products.cpp, elements.cpp, stores.cpp: operations of the role that computes
+  // operations.cpp, moves.cpp: operations of the role that computes
   void operation(const ir::Stmt& stmt);
   void product(const ir::Stmt& stmt, const place::GemmAtom& atom);
   void nest(const ir::Stmt& stmt, const place::NestAtom& atom);
@@ -143,6 +143,8 @@ class Lowering {
   void move(const ir::Stmt& stmt);
   void load_elements(const ir::Stmt& stmt);
   void store_elements(const ir::Stmt& stmt);
+  void in_slices(const ir::Stmt& stmt, const std::function<void()>& before,
+                 const std::function<void(const Values& slice, const Values& to)>& store);
   void staged_store(const ir::Stmt& stmt);
   void staged_elements(const ir::Stmt& stmt);
   void define_fragments();

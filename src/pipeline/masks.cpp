@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "analysis/affine.h"
+#include "analysis/expr_util.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "pipeline/lowering.h"
@@ -12,12 +12,11 @@ using namespace ir;
 namespace {
 
 bool names(const ExprRef& expr, const For& nest) {
-  bool found = false;
-  walk(expr, [&](const Expr& e) {
+  return analysis::any_of_tree(expr, [&](const Expr& e) {
     const auto* ref = std::get_if<VarRef>(&e.node);
-    for (const LoopAxis& axis : nest.axes) found = found || (ref != nullptr && ref->var == axis.var);
+    auto is_own = [&](const LoopAxis& axis) { return ref != nullptr && ref->var == axis.var; };
+    return std::any_of(nest.axes.begin(), nest.axes.end(), is_own);
   });
-  return found;
 }
 
 /// Whether the nest keeps each element where a condition holds, and changes nothing else.

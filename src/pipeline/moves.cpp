@@ -64,8 +64,10 @@ void Lowering::load_elements(const Stmt& stmt) {
   if (into != dst) each(dst, into);
 }
 
-/// The same where TMA cannot store: the threads of the replica write each slice, neighbours by neighbours.
-void Lowering::staged_elements(const Stmt& stmt) {
+/// Slices of columns go through shared memory; `store` moves a slice that all threads of the replica have written on to
+/// where it begins in the tensor, `before` waits until the slice's place may be written.
+void Lowering::in_slices(const Stmt& stmt, const std::function<void()>& before,
+                         const std::function<void(const Values& slice, const Values& to)>& store) {
   const TileOp& op = std::get<TileOp>(stmt.node);
   const Buffer& from = op.operands[0].buffer;
   const Staging& staging = stagings_.at(&stmt);
@@ -73,50 +75,45 @@ void Lowering::staged_elements(const Stmt& stmt) {
   TileDims dims = tile_dims(op.operands[1], static_shape(*from));
   Values begin = origin_of(op.operands[1], dims, rows);
   Value replica = placed_.replicas == 1 ? Value(0) : Value(b_.builtins().replica);
-  Value barrier = placed_.replicas == 1 ? Value(1) : 1 + replica;
-  std::int64_t threads = std::int64_t{placed_.warps} * 32;
   BodyScope scope(*this);
   b_.unrolled(fresh("j"), columns / staging.chunk, [&](const Value& j) {
-    Value slice = staging.slices == 1 ? Value(0) : j % staging.slices;
-    b_.add(roles::BarrierSync{barrier, threads});
+    Values slice = {replica, staging.slices == 1 ? Value(0) : j % staging.slices};
+    before();
+    meet_replica();
     for (std::int64_t row = 0; row < rows; row += 64)
-      b_.add(roles::StMatrix{at(staging.smem, {replica, slice, row, 0}), at(fragment(from), {row, staging.chunk * j}),
-                             staging.chunk});
-    b_.add(roles::BarrierSync{barrier, threads});
+      b_.add(roles::StMatrix{at(staging.smem, {slice[0], slice[1], row, 0}),
+                             at(fragment(from), {row, staging.chunk * j}), staging.chunk});
     Values to = begin;
-    to[dims.column()] = to[dims.column()] + staging.chunk * j;
-    Threads(*this).store_slice(op, staging.smem, {replica, slice}, to, rows, staging.chunk);
+    Value& column = to[dims.column()];
+    column = as_int(column.expr()) == 0 ? staging.chunk * j : column + staging.chunk * j;
+    store(slice, to);
   });
+}
+
+/// Where TMA cannot store, the threads of the replica write each slice, neighbours by neighbours.
+void Lowering::staged_elements(const Stmt& stmt) {
+  const TileOp& op = std::get<TileOp>(stmt.node);
+  const Staging& staging = stagings_.at(&stmt);
+  in_slices(
+      stmt, [] {},
+      [&](const Values& slice, const Values& to) {
+        meet_replica();
+        Threads(*this).store_slice(op, staging.smem, slice, to, own_rows(op.operands[0].buffer), staging.chunk);
+      });
 }
 
 /// A slice is written to shared memory while those before it are being stored. Barriers stand between the threads that
 /// write it and the one that stores it.
 void Lowering::staged_store(const Stmt& stmt) {
   const TileOp& op = std::get<TileOp>(stmt.node);
-  const Buffer& from = op.operands[0].buffer;
   const Staging& staging = stagings_.at(&stmt);
-  std::int64_t rows = own_rows(from), columns = static_shape(*from)[1];
-  TileDims dims = tile_dims(op.operands[1], static_shape(*from));
-  Values begin = origin_of(op.operands[1], dims, rows);
-  Value replica = placed_.replicas == 1 ? Value(0) : Value(b_.builtins().replica);
-  Value barrier = placed_.replicas == 1 ? Value(1) : 1 + replica;
-  std::int64_t threads = std::int64_t{placed_.warps} * 32;
-  BodyScope scope(*this);
-  b_.unrolled(fresh("j"), columns / staging.chunk, [&](const Value& j) {
-    Value slice = staging.slices == 1 ? Value(0) : j % staging.slices;
-    b_.elect([&] { b_.add(roles::BulkWait{static_cast<int>(staging.slices) - 1, true}); });
-    b_.add(roles::BarrierSync{barrier, threads});
-    for (std::int64_t row = 0; row < rows; row += 64)
-      b_.add(roles::StMatrix{at(staging.smem, {replica, slice, row, 0}), at(fragment(from), {row, staging.chunk * j}),
-                             staging.chunk});
+  auto before = [&] { b_.elect([&] { b_.add(roles::BulkWait{static_cast<int>(staging.slices) - 1, true}); }); };
+  in_slices(stmt, before, [&](const Values& slice, const Values& to) {
     b_.add(roles::Fence{roles::FenceKind::proxy_async});
-    b_.add(roles::BarrierSync{barrier, threads});
+    meet_replica();
     b_.elect([&] {
-      Values to = begin;
-      to[dims.column()] =
-          as_int(to[dims.column()].expr()) == 0 ? staging.chunk * j : to[dims.column()] + staging.chunk * j;
-      b_.add(
-          roles::TmaStore{staging.map, roles::build::exprs(to), at(staging.smem, {replica, slice, 0, 0}), hint_of(op)});
+      b_.add(roles::TmaStore{staging.map, roles::build::exprs(to), at(staging.smem, {slice[0], slice[1], 0, 0}),
+                             hint_of(op)});
       b_.add(roles::BulkCommit{});
     });
   });

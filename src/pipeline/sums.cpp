@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/expr_util.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "pipeline/rings.h"
@@ -17,17 +18,10 @@ using Loops = std::vector<const Stmt*>;
 enum class Part { none, zero, add, scale, read, spoil };
 
 bool reads(const ExprRef& expr, const Buffer& buffer) {
-  bool found = false;
-  walk(expr, [&](const Expr& e) {
+  return analysis::any_of_tree(expr, [&](const Expr& e) {
     const auto* load = std::get_if<Load>(&e.node);
-    found = found || (load != nullptr && load->buffer == buffer);
+    return load != nullptr && load->buffer == buffer;
   });
-  return found;
-}
-
-bool is_zero(const ExprRef& expr) {
-  const auto* value = std::get_if<FloatLit>(&expr->node);
-  return value != nullptr ? value->value == 0 : as_int(expr) == 0;
 }
 
 /// `sum[i] = sum[i] * factor`, either way round.
@@ -67,7 +61,7 @@ Part part_of(const place::Placed& placed, const Stmt& stmt, const Buffer& sum) {
   }
   const auto* op = std::get_if<TileOp>(&stmt.node);
   if (op == nullptr) return Part::spoil;
-  if (op->kind == OpKind::fill && is_zero(std::get<FillAttrs>(op->attrs).value)) return Part::zero;
+  if (op->kind == OpKind::fill && place::is_zero(std::get<FillAttrs>(op->attrs).value)) return Part::zero;
   bool adds = op->kind == OpKind::reduce_sum && op->operands[1].buffer == sum && op->operands[0].buffer != sum &&
               !std::get<ReduceAttrs>(op->attrs).clear;
   if (adds) return Part::add;

@@ -15,12 +15,6 @@ constexpr std::size_t kMaxRank = 5;
 constexpr std::int64_t kPieceBits = 128;
 constexpr std::int64_t kMaxBox = 256;
 
-bool is_zero(const ExprRef& e) {
-  if (e == nullptr) return true;
-  if (const auto* value = std::get_if<FloatLit>(&e->node)) return value->value == 0;
-  return as_int(e) == 0;
-}
-
 bool is_plain(const CopyAttrs& attrs) { return !attrs.rows && attrs.valid.empty(); }
 
 bool is_zero_begin(const Region& region) {
@@ -53,6 +47,12 @@ int piece_of(const FragmentHome& home) {
 }
 
 }  // namespace
+
+bool is_zero(const ExprRef& e) {
+  if (e == nullptr) return true;
+  if (const auto* value = std::get_if<FloatLit>(&e->node)) return value->value == 0;
+  return as_int(e) == 0;
+}
 
 // ---- Copies --------------------------------------------------------------------------------------------------------
 

@@ -105,6 +105,9 @@ Result<Placed> place(const ir::Kernel& kernel, const machine::Device& device, co
 /// Whether the region is the whole of its on-chip buffer.
 bool is_whole(const ir::Region& region);
 
+/// Whether it is a literal zero; null, which stands for zero where a value may be left out, is one.
+bool is_zero(const ir::ExprRef& expr);
+
 /// The widest swizzle whose span divides a row of so many bytes; none below 32 bytes.
 roles::Swizzle widest_swizzle(std::int64_t row_bytes);
 
