@@ -48,13 +48,41 @@ if(PLAIT_PCH)
   endif()
 endif()
 
+# plait_test_pch(): the target whose precompiled header all tests with the usual flags share.
+function(plait_test_pch)
+  file(WRITE ${CMAKE_BINARY_DIR}/test_pch.cpp "int main() { return 0; }\n")
+  add_executable(plait_test_pch EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/test_pch.cpp)
+  plait_test_options(plait_test_pch)
+  target_precompile_headers(plait_test_pch PRIVATE ${plait_common_headers} <gmock/gmock.h> <gtest/gtest.h>)
+endfunction()
+
+# plait_test_options(TARGET): what every GoogleTest program is compiled and linked with.
+function(plait_test_options target)
+  # Tests are compiled once and run once: optimising them costs more than it saves.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_link_libraries(${target} PRIVATE plait_options fmt::fmt GTest::gtest GTest::gmock GTest::gtest_main)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE PLAIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+endfunction()
+
 # plait_runs_once(TARGET): its code runs once a program or a launch, and no loop over elements is in it: less is optimised, and it compiles in four
-# fifths of the time.
+# fifths of the time. Clang has no need of it, and takes a precompiled header only at the level at which it was made.
 function(plait_runs_once target)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # At -O1 GCC 12 takes values that fmt fills in for values that are not (GCC bug 105562).
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+  endif()
+endfunction()
+
+# plait_unity(TARGET): where PLAIT_UNITY is set, a few of its files are compiled as one. What headers bring (fmt, std::variant, our own trees) is most
+# of the time of a file of ours, and is then paid once for all of them.
+function(plait_unity target)
+  if(PLAIT_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${PLAIT_UNITY})
   endif()
 endfunction()
 
@@ -65,24 +93,26 @@ function(plait_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_library(plait_${name} STATIC ${sources})
   target_link_libraries(plait_${name} PUBLIC plait_options ${ARG_DEPS})
+  plait_unity(plait_${name})
   if(PLAIT_PCH AND NOT ARG_OWN_PCH)
     target_precompile_headers(plait_${name} REUSE_FROM plait_pch)
   endif()
 endfunction()
 
-# plait_unit_test(NAME [DEPS lib…]): one GoogleTest program of every .cpp beside the calling CMakeLists.txt, registered test by test.
+# plait_unit_test(NAME [OWN_PCH] [DEPS lib…]): one GoogleTest program of every .cpp beside the calling CMakeLists.txt, registered test by test.
 function(plait_unit_test name)
-  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "OWN_PCH" "" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   add_executable(${name}_test EXCLUDE_FROM_ALL ${sources})
   add_dependencies(plait_tests ${name}_test)
-  # Tests are compiled once and run once: optimising them costs more than it saves.
-  target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_link_libraries(${name}_test PRIVATE ${ARG_DEPS})
+  plait_test_options(${name}_test)
   if(PLAIT_PCH)
-    target_precompile_headers(${name}_test PRIVATE ${plait_common_headers} <gmock/gmock.h> <gtest/gtest.h>)
+    if(ARG_OWN_PCH)
+      target_precompile_headers(${name}_test PRIVATE ${plait_common_headers} <gmock/gmock.h> <gtest/gtest.h>)
+    else()
+      target_precompile_headers(${name}_test REUSE_FROM plait_test_pch)
+    endif()
   endif()
-  target_link_libraries(${name}_test PRIVATE ${ARG_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
-  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(${name}_test PRIVATE PLAIT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit)
 endfunction()

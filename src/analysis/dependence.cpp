@@ -35,7 +35,7 @@ std::vector<T> beyond(const std::vector<T>& all, const std::vector<T>& outer) {
 
 /// The accesses of a loop body by buffer, in the order in which the buffers are met; an atomic operation reads and
 /// writes.
-class Collector {
+class AccessCollector {
  public:
   struct Group {
     Buffer buffer;
@@ -117,7 +117,7 @@ void merge(std::vector<Dependence>& into, Dependence found) {
 
 std::vector<Dependence> dependences(const For& loop, const Domain& outer) {
   std::vector<Dependence> result;
-  for (const auto& group : Collector().collect(loop, outer)) {
+  for (const auto& group : AccessCollector().collect(loop, outer)) {
     if (!group.written) continue;
     std::optional<std::vector<FlowEdge>> edges;
     if (group.accesses.size() <= max_accesses) edges = flow_edges(group.accesses, loop, outer);

@@ -8,6 +8,11 @@ namespace plait::analysis {
 
 /// Wide enough for sums and most products of 64-bit values; the rest is found by checked arithmetic.
 __extension__ using Wide = __int128;
+/// Bounds beyond this come from the limits of types and dims; they would only make the numbers in isl large.
+inline constexpr Wide telling_bound = Wide(1) << 40;
+
+/// Lets may refer to lets without end; deeper than this their values are taken as unknown.
+inline constexpr int max_depth = 300;
 
 ir::ExprRef make_expr(ir::DType type, ir::ExprNode node, Loc loc = {});
 ir::ExprRef int_expr(ir::DType type, std::int64_t value, Loc loc = {});

@@ -24,9 +24,9 @@ void add_term(LinearForm& form, const ExprRef& atom, std::int64_t coefficient) {
   form.terms.erase(it);
 }
 
-class Collector {
+class TermCollector {
  public:
-  Collector(LinearForm& form, Ranges& ranges) : form_(form), ranges_(ranges) {}
+  TermCollector(LinearForm& form, Ranges& ranges) : form_(form), ranges_(ranges) {}
 
   void add(const ExprRef& expr, std::int64_t factor) {
     if (auto value = std::get_if<IntLit>(&expr->node)) {
@@ -98,7 +98,7 @@ ExprRef scaled(const ExprRef& atom, std::int64_t coefficient, const Loc& loc) {
 LinearForm linear_form(const ExprRef& expr, Ranges& ranges) {
   LinearForm form;
   form.type = expr->type;
-  Collector(form, ranges).add(expr, 1);
+  TermCollector(form, ranges).add(expr, 1);
   while (join_quotient(form)) continue;
   return form;
 }

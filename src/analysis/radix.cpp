@@ -8,7 +8,7 @@ using namespace ir;
 
 namespace {
 
-constexpr std::size_t max_pairs = 64;
+constexpr std::size_t max_known = 64;
 constexpr std::size_t max_divisors = 4;
 
 class Digits {
@@ -18,7 +18,7 @@ class Digits {
   std::vector<ExprPair> close(const std::vector<ExprPair>& equal) {
     for (const auto& [x, y] : equal) add(x, y);
     // Grows while it is read.
-    for (std::size_t i = 0; i < known_.size() && known_.size() < max_pairs; ++i) join(ExprPair(known_[i]));
+    for (std::size_t i = 0; i < known_.size() && known_.size() < max_known; ++i) join(ExprPair(known_[i]));
     return std::move(implied_);
   }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "analysis/expr_util.h"
 #include "analysis/interval.h"
 #include "support/result.h"
 
@@ -8,9 +9,6 @@ namespace plait::analysis {
 using namespace ir;
 
 namespace {
-
-/// Lets may refer to lets without end; deeper than this their values are taken as unknown.
-constexpr int max_depth = 300;
 
 Interval declared_interval(const VarDecl& var) {
   Interval range = type_interval(var.type);

@@ -6,9 +6,6 @@ using namespace ir;
 
 namespace {
 
-/// As in Translator: larger bounds only repeat the limits of types and dims.
-constexpr Wide telling_bound = Wide(1) << 40;
-
 std::optional<std::int64_t> telling(Wide bound) {
   if (bound <= -telling_bound || bound >= telling_bound) return std::nullopt;
   return static_cast<std::int64_t>(bound);

@@ -8,11 +8,8 @@ using namespace ir;
 
 namespace {
 
-constexpr int max_depth = 300;
 /// A function of more pieces than this is not looked into.
 constexpr int max_pieces = 48;
-/// Bounds beyond this come from the limits of types and dims; they would only make the numbers in isl large.
-constexpr Wide telling_bound = Wide(1) << 40;
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kOldestVersion = 12;
+constexpr int kOldestNvrtc = 12;
 constexpr const char* kSonames[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
 
 /// The entries of a folder whose names begin with `prefix`, newest version first.
@@ -65,7 +65,7 @@ void add_packages(std::vector<std::string>& candidates) {
   }
 }
 
-Diagnostics problem(std::string message, const std::string& note) {
+Diagnostics nvrtc_problem(std::string message, const std::string& note) {
   Diagnostics found;
   found.error(Rule::gpu_nvrtc, {}, std::move(message)).notes.push_back({{}, note});
   return found;
@@ -77,8 +77,8 @@ Result<Nvrtc> load_named(const std::string& name) {
   std::vector<std::string> candidates;
   add_folder(candidates, name);
   if (candidates.empty())
-    return problem(fmt::format("NVRTC is not in {}, which PLAIT_NVRTC names", name),
-                   fmt::format("looked for {} and {}", kSonames[0], kSonames[1]));
+    return nvrtc_problem(fmt::format("NVRTC is not in {}, which PLAIT_NVRTC names", name),
+                         fmt::format("looked for {} and {}", kSonames[0], kSonames[1]));
   return load_nvrtc(candidates.front());
 }
 
@@ -90,7 +90,7 @@ Result<Nvrtc> find() {
     if (loaded) return loaded;
     tried += fmt::format("{}{}", tried.empty() ? "" : ", ", candidate);
   }
-  return problem("NVIDIA's run-time compiler NVRTC was not found", "tried " + tried);
+  return nvrtc_problem("NVIDIA's run-time compiler NVRTC was not found", "tried " + tried);
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ Result<Nvrtc> find() {
 Result<Nvrtc> load_nvrtc(const std::string& library) {
   Library opened = open_library(library);
   if (opened.handle == nullptr)
-    return problem(fmt::format("NVRTC cannot be loaded from {}", library), "the system says: " + opened.error);
+    return nvrtc_problem(fmt::format("NVRTC cannot be loaded from {}", library), "the system says: " + opened.error);
   Nvrtc nvrtc;
   nvrtc.library = library;
   std::string missing;
@@ -117,10 +117,10 @@ Result<Nvrtc> load_nvrtc(const std::string& library) {
   resolve(nvrtc.ptx, "nvrtcGetPTX");
   resolve(nvrtc.cubin_size, "nvrtcGetCUBINSize");
   resolve(nvrtc.cubin, "nvrtcGetCUBIN");
-  if (!missing.empty()) return problem(fmt::format("{} is no NVRTC", library), "it has no " + missing);
-  if (nvrtc.version(&nvrtc.major, &nvrtc.minor) != NvrtcStatus::ok || nvrtc.major < kOldestVersion)
-    return problem(fmt::format("NVRTC in {} is older than version {}", library, kOldestVersion),
-                   fmt::format("it is of version {}.{}", nvrtc.major, nvrtc.minor));
+  if (!missing.empty()) return nvrtc_problem(fmt::format("{} is no NVRTC", library), "it has no " + missing);
+  if (nvrtc.version(&nvrtc.major, &nvrtc.minor) != NvrtcStatus::ok || nvrtc.major < kOldestNvrtc)
+    return nvrtc_problem(fmt::format("NVRTC in {} is older than version {}", library, kOldestNvrtc),
+                         fmt::format("it is of version {}.{}", nvrtc.major, nvrtc.minor));
   return nvrtc;
 }
 

@@ -7,7 +7,7 @@
 namespace plait::explain {
 namespace {
 
-constexpr double kWidth = 1400, kLeft = 92, kRight = 24;
+constexpr double kWidth = 1400, kNames = 92, kRight = 24;
 constexpr double kTitle = 30, kLegendRow = 20, kPhases = 20, kAxis = 46, kGap = 10;
 constexpr double kRoleHeight = 30, kUnitHeight = 20, kCopyHeight = 16;
 constexpr double kCharacter = 7;  ///< width of one at the size of labels, in a wide font
@@ -46,8 +46,8 @@ class Picture {
 
  private:
   double x(std::int64_t cycle) const {
-    return kLeft + (kWidth - kLeft - kRight) * static_cast<double>(cycle) /
-                       static_cast<double>(std::max<std::int64_t>(t_.end, 1));
+    return kNames + (kWidth - kNames - kRight) * static_cast<double>(cycle) /
+                        static_cast<double>(std::max<std::int64_t>(t_.end, 1));
   }
   std::string head() const;
   void title();
@@ -131,8 +131,9 @@ void Picture::span(const Span& span, double height) {
 
 void Picture::lane(const Lane& lane) {
   double height = lane.kind == LaneKind::role ? kRoleHeight : lane.kind == LaneKind::unit ? kUnitHeight : kCopyHeight;
-  out_ += label(kLeft - 8, y_ + height / 2 + 4, "name", lane.name);
-  out_ += rect(kLeft, y_, kWidth - kLeft - kRight, height, lane.kind == LaneKind::role ? "#f7f8fa" : "#fbfbfc", "/>\n");
+  out_ += label(kNames - 8, y_ + height / 2 + 4, "name", lane.name);
+  out_ +=
+      rect(kNames, y_, kWidth - kNames - kRight, height, lane.kind == LaneKind::role ? "#f7f8fa" : "#fbfbfc", "/>\n");
   constexpr double kThin = 0.4;  // pixels below which neighbours of one task are drawn as one
   Span held{};
   bool holds = false;

@@ -13,12 +13,10 @@ namespace {
 
 /// Elements that an operation gathers at once.
 constexpr std::int64_t max_gathered = std::int64_t{1} << 28;
-/// Begins are cut to this before any arithmetic on them, far outside every tensor.
-constexpr std::int64_t far = std::int64_t{1} << 61;
 
-std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
+std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? far : std::min(product, far);
+  return __builtin_mul_overflow(a, b, &product) ? far_outside : std::min(product, far_outside);
 }
 
 bool report_outside(Machine& m, const RegionCode& code, std::size_t dim, std::int64_t extent) {
@@ -40,7 +38,7 @@ bool read_extents(Machine& m, const RegionCode& code, Box& box) {
           fmt::format("the extent of dimension {} of this part of {} is {}", d, m.describe(code.reach.buffer), extent),
           code.reach.buffer);
     }
-    box.extents.push_back(std::min(extent, far));
+    box.extents.push_back(std::min(extent, far_outside));
   }
   return true;
 }
@@ -70,7 +68,7 @@ std::int64_t Box::count() const {
   std::int64_t count = 1;
   for (const Dim& dim : dims) {
     if (dim.extent == 0) return 0;
-    count = saturating_product(count, dim.extent);
+    count = bounded_product(count, dim.extent);
   }
   return count;
 }
@@ -83,8 +81,9 @@ bool make_box(Machine& m, const RegionCode& code, Outside outside, Box& box, con
   if (!read_extents(m, code, box)) return false;
   const bool empty = std::find(box.extents.begin(), box.extents.end(), 0) != box.extents.end();
   for (std::size_t d = 0; d < box.extents.size(); ++d) {
-    std::int64_t begin = std::clamp(m.integer(code.begin[d]), -far, far);
-    if (row != nullptr && d + 2 == std::max<std::size_t>(box.extents.size(), 2)) begin += std::clamp(*row, -far, far);
+    std::int64_t begin = std::clamp(m.integer(code.begin[d]), -far_outside, far_outside);
+    if (row != nullptr && d + 2 == std::max<std::size_t>(box.extents.size(), 2))
+      begin += std::clamp(*row, -far_outside, far_outside);
     const std::int64_t size = storage.extents[d];
     const bool inside = begin >= 0 && begin <= size - box.extents[d];
     const bool clips = box.global && outside == Outside::clipped;

@@ -6,6 +6,9 @@
 
 namespace plait::interp {
 
+/// Begins and extents are cut to this before any arithmetic on them: no tensor reaches so far.
+inline constexpr std::int64_t far_outside = std::int64_t{1} << 61;
+
 /// What lies outside a global tensor: an error, or nothing (`copy` pads and drops, atomics drop).
 enum class Outside { error, clipped };
 

@@ -19,9 +19,7 @@ bool read_rows(Machine& m, const TileCode& tile, std::vector<std::int64_t>& rows
   Box box;
   std::vector<Value> values;
   if (!make_box(m, tile.rows[0], Outside::error, box) || !gather(m, box, values)) return false;
-  // Cut so that adding a begin cannot overflow; beyond lies no tensor.
-  constexpr std::int64_t far = std::int64_t{1} << 61;
-  for (const Value value : values) rows.push_back(std::clamp<std::int64_t>(value.i, -1, far));
+  for (const Value value : values) rows.push_back(std::clamp<std::int64_t>(value.i, -1, far_outside));
   return true;
 }
 

@@ -29,6 +29,8 @@ ExprRef convert_for_store(DType type, ExprRef value, Loc loc, Diagnostics& diags
 /// Gives a weak expression its default type, reporting a float beyond f32; other expressions are returned as they are.
 ExprRef settle(const ExprRef& e, const Loc& loc, Diagnostics& diags);
 
+/// An integer or float literal.
+bool is_literal(const ExprRef& e);
 /// Value of an integer or bool literal.
 std::optional<std::int64_t> as_int(const ExprRef& e);
 

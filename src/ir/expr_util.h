@@ -10,7 +10,6 @@ namespace plait::ir {
 // Shared by the files that implement build.h.
 
 ExprRef make_expr(DType type, Loc loc, ExprNode node, bool weak = false);
-bool is_literal(const ExprRef& e);
 /// The place of `e`, or `otherwise` where it has none.
 const Loc& place_of(const ExprRef& e, const Loc& otherwise);
 /// A literal of float type `type`; `value` is already rounded to it.

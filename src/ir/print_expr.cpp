@@ -168,11 +168,6 @@ Text node_text(const Expr& e, Literal form) {
       e.node);
 }
 
-bool is_int(const ExprRef& e, std::int64_t value) {
-  const auto* lit = std::get_if<IntLit>(&e->node);
-  return lit != nullptr && lit->value == value;
-}
-
 /// `begin + extent`
 std::string end_text(const Range& range) {
   const auto* begin = std::get_if<IntLit>(&range.begin->node);
@@ -200,6 +195,11 @@ bool is_whole(const Region& region, std::size_t dim) {
 }
 
 }  // namespace
+
+bool is_int(const ExprRef& e, std::int64_t value) {
+  const auto* lit = std::get_if<IntLit>(&e->node);
+  return lit != nullptr && lit->value == value;
+}
 
 std::string expr_text(const ExprRef& e) { return print(*e); }
 std::string typed_text(const ExprRef& e) { return node_text(*e, Literal::bare).text; }

@@ -8,6 +8,8 @@ namespace plait::ir {
 
 // Pieces of text from which print_stmt.cpp and print_kernel.cpp make statements and kernels.
 
+/// The integer literal `value`.
+bool is_int(const ExprRef& e, std::int64_t value);
 /// An expression where nothing says which type a literal should take.
 std::string expr_text(const ExprRef& e);
 /// An expression where its type is known from elsewhere (the target of a store): a literal stands bare.

@@ -10,11 +10,6 @@ namespace {
 
 constexpr int kIndent = 2;
 
-bool is_int(const ExprRef& e, std::int64_t value) {
-  const auto* lit = std::get_if<IntLit>(&e->node);
-  return lit != nullptr && lit->value == value;
-}
-
 /// Positive zero, which `clear` stands for.
 bool is_zero(const ExprRef& e) {
   if (const auto* lit = std::get_if<FloatLit>(&e->node)) return lit->value == 0 && !std::signbit(lit->value);

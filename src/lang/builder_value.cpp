@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lang/builder_state.h"
+#include "lang/elaborator.h"
 
 namespace plait {
 
@@ -18,8 +19,7 @@ static_assert(static_cast<int>(ir::DType::bool_) == PLAIT_BOOL && static_cast<in
 
 namespace {
 
-constexpr std::int64_t kMaxNodes = 1'000'000;
-constexpr int kMaxDepth = 200;
+constexpr int kMaxValueDepth = 200;
 
 Value binary(BinaryOp op, const Value& a, const Value& b) {
   return BuilderState::combine({&a, &b}, [op](std::vector<ExprRef> e, Diagnostics& diags) {
@@ -87,7 +87,7 @@ Value BuilderState::combine(const std::vector<const Value*>& operands, const Mak
       if (operand->state_ != nullptr && operand->state_ != state) report(operand->state_, found);
     }
   }
-  if (nodes > kMaxNodes || depth > kMaxDepth) {
+  if (nodes > lang::kMaxNodes || depth > kMaxValueDepth) {
     found.error(Rule::expansion_limit, {}, fmt::format("an expression grows to {} nodes, {} deep", nodes, depth),
                 "fix parts of it with let");
   }

@@ -9,7 +9,6 @@
 namespace plait::lang {
 namespace {
 
-constexpr std::int64_t kMaxNodes = 1'000'000;
 /// As deep as the parser goes, so that a printed kernel can be read.
 constexpr int kMaxExprDepth = 200;
 constexpr std::size_t kMaxErrors = 50;

@@ -30,6 +30,9 @@ std::vector<std::string> builtin_functions();
 
 /// Nested statements, expressions and calls together: what plait's own recursion bears.
 inline constexpr int kMaxDepth = 600;
+/// Nodes that a kernel may grow to while its functions are inlined, and a built expression may have.
+inline constexpr std::int64_t kMaxNodes = 1'000'000;
+inline constexpr int kMaxStages = 1024;
 
 /// Gives the functions, compile-time parameters and the body of one kernel their meaning. Every member that returns a
 /// pointer returns null after an error was reported (or where a part was null).

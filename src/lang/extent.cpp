@@ -10,7 +10,7 @@ using ir::ExprRef;
 /// Sums of at most this many terms are looked into; longer ones count as one atom.
 constexpr std::size_t kMaxTerms = 32;
 /// Larger bounds are subtracted as they stand.
-constexpr int kMaxNodes = 256;
+constexpr int kMaxExtentNodes = 256;
 
 /// Takes the integer arithmetic of `e` off `budget`; false when it does not suffice.
 bool small(const ExprRef& e, int& budget) {
@@ -113,7 +113,7 @@ ExprRef range_extent(const ExprRef& begin, const ExprRef& end, Loc loc, Diagnost
   if (const auto* sum = std::get_if<ir::Binary>(&end->node); sum != nullptr && sum->op == ir::BinaryOp::add) {
     if (ir::identical(sum->a, begin)) return sum->b;
   }
-  int budget = kMaxNodes;
+  int budget = kMaxExtentNodes;
   if (!small(begin, budget) || !small(end, budget)) return ir::make_binary(ir::BinaryOp::sub, end, begin, loc, diags);
   Polynomial difference = combine(expand(end), expand(begin), ~std::uint64_t{0});
   if (difference.empty()) return ir::typed_int(ir::DType::i64, 0, loc);

@@ -29,8 +29,6 @@ Signature signature_of(const syntax::For& source, ir::LoopKind kind) {
   return signature;
 }
 
-constexpr std::int64_t kMaxStages = 1024;
-
 }  // namespace
 
 void Elaborator::for_loop(const syntax::For& source, const Loc& loc) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/kernel.h"
+#include "lang/elaborator.h"
 
 namespace plait::lang {
 namespace {
@@ -15,7 +16,6 @@ using ir::StmtRef;
 /// Elements of one on-chip buffer: far above any machine, and products of extents stay exact.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxPad = 1 << 20;
-constexpr int kMaxStages = 1024;
 constexpr std::int64_t kMaxCycles = std::int64_t{1} << 40;
 
 StmtRef tile_op(ir::OpKind kind, std::vector<Region> operands, ir::OpAttrs attrs, Loc loc) {

@@ -12,10 +12,6 @@ namespace {
 /// As deep as the parser goes, so that a printed kernel can be read.
 constexpr int kMaxBlocks = 99;
 
-bool is_literal(const ir::ExprRef& e) {
-  return std::holds_alternative<ir::IntLit>(e->node) || std::holds_alternative<ir::FloatLit>(e->node);
-}
-
 ir::Scope scope_named(const std::string& name) {
   for (ir::Scope scope : {ir::Scope::shared, ir::Scope::fragment, ir::Scope::local}) {
     if (ir::scope_name(scope) == name) return scope;

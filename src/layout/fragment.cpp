@@ -14,7 +14,7 @@ using ir::DType;
 using Error = std::optional<std::string>;
 
 /// Extents beyond any register file, so that counts stay far from overflow.
-constexpr std::int64_t kMaxExtent = 1 << 20;
+constexpr std::int64_t kMaxSide = 1 << 20;
 
 std::int64_t product(const std::vector<Digit>& digits) {
   std::int64_t result = 1;
@@ -132,7 +132,7 @@ bool power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)
 Error vector_error(const FragmentSpec& spec) {
   if (!power_of_two(spec.vec) || spec.vec > 128)
     return fmt::format("has vec {}; a power of two up to 128 is taken", spec.vec);
-  if (!power_of_two(spec.lanes) || spec.lanes > kMaxExtent)
+  if (!power_of_two(spec.lanes) || spec.lanes > kMaxSide)
     return fmt::format("has lanes {}; a power of two is taken", spec.lanes);
   if (spec.threads <= 0 || spec.threads % spec.lanes != 0)
     return fmt::format("has lanes {}, which does not divide the {} threads that hold it", spec.lanes, spec.threads);
@@ -192,8 +192,8 @@ std::vector<Place> FragmentMap::owners(Coord coord) const {
 }
 
 Error fragment_error(const FragmentSpec& spec) {
-  if (spec.rows < 1 || spec.columns < 1 || spec.rows > kMaxExtent || spec.columns > kMaxExtent)
-    return fmt::format("has shape [{}, {}]; extents are 1 to {}", spec.rows, spec.columns, kMaxExtent);
+  if (spec.rows < 1 || spec.columns < 1 || spec.rows > kMaxSide || spec.columns > kMaxSide)
+    return fmt::format("has shape [{}, {}]; extents are 1 to {}", spec.rows, spec.columns, kMaxSide);
   switch (spec.kind) {
     case FragmentKind::wgmma_acc:
       return accumulator_error(spec, 64, "wgmma_acc");

@@ -7,16 +7,14 @@
 namespace plait::layout {
 namespace {
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 62;
-
 std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
-  PLAIT_ASSERT(!__builtin_mul_overflow(a, b, &result) && result <= kLargest, "a layout within 62 bits");
+  PLAIT_ASSERT(!__builtin_mul_overflow(a, b, &result) && result <= largest_index, "a layout within 62 bits");
   return result;
 }
 
 std::int64_t checked_sum(std::int64_t a, std::int64_t b) {
-  PLAIT_ASSERT(a <= kLargest - b, "a layout within 62 bits");
+  PLAIT_ASSERT(a <= largest_index - b, "a layout within 62 bits");
   return a + b;
 }
 
@@ -33,7 +31,7 @@ std::string half(const Layout& layout, const Number& number) {
 
 Layout::Layout(std::int64_t extent, std::int64_t stride) : extent_(extent), stride_(stride), size_(extent) {
   PLAIT_ASSERT(extent >= 1 && stride >= 0, "extents of at least 1 and strides of at least 0");
-  PLAIT_ASSERT(extent <= kLargest, "a layout within 62 bits");
+  PLAIT_ASSERT(extent <= largest_index, "a layout within 62 bits");
   largest_ = checked_product(extent - 1, stride);
 }
 

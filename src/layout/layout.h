@@ -7,6 +7,9 @@
 /// Layouts: functions from an index to an offset, given by a tree of extents and strides.
 namespace plait::layout {
 
+/// Bound of every extent, size and offset: sums and steps of two of them stay within 64 bits.
+inline constexpr std::int64_t largest_index = std::int64_t{1} << 62;
+
 /// A leaf `extent:stride`, or a tuple of layouts, its modes. An index counts the first mode fastest; the offset is the
 /// sum over the leaves of digit times stride. Extents are at least 1, strides at least 0, offsets within 62 bits.
 class Layout {

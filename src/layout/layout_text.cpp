@@ -8,8 +8,6 @@ namespace plait::layout {
 namespace {
 
 constexpr int kDeepest = 32;
-constexpr std::int64_t kLargest = std::int64_t{1} << 62;
-
 /// One half of a layout: an integer or a tuple.
 struct Tree {
   std::int64_t value = 0;
@@ -93,7 +91,7 @@ class Parser {
     std::int64_t value = 0;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
       value = value * 10 + (text_[at_] - '0');
-      if (value > kLargest / 16) {
+      if (value > largest_index / 16) {
         fail(begin, "the number is larger than 58 bits hold");
         return {};
       }
@@ -146,8 +144,8 @@ class Parser {
   bool count(const Tree& extents, const Tree& strides) {
     if (extents.modes.empty()) {
       std::int64_t reach = 0;
-      bool wide = __builtin_mul_overflow(size_, extents.value, &size_) || size_ > kLargest ||
-                  __builtin_mul_overflow(extents.value - 1, strides.value, &reach) || reach > kLargest - largest_;
+      bool wide = __builtin_mul_overflow(size_, extents.value, &size_) || size_ > largest_index ||
+                  __builtin_mul_overflow(extents.value - 1, strides.value, &reach) || reach > largest_index - largest_;
       largest_ += wide ? 0 : reach;
       return !wide;
     }

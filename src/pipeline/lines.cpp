@@ -15,12 +15,6 @@ namespace {
 /// The type in which elements that are stored as `type` are summed.
 DType sum_type(DType type) { return ir::is_float(type) && type != DType::f64 ? DType::f32 : type; }
 
-Value zero_of(DType type) { return ir::is_float(type) ? Value(typed_literal(type, 0)) : Value(typed_int(type, 0)); }
-
-Value converted(DType type, const Value& value) {
-  return value.expr()->type == type ? value : roles::build::cast(type, value);
-}
-
 Value made_binary(BinaryOp op, const Value& a, const Value& b) {
   Diagnostics diags;
   ExprRef made = make_binary(op, a.expr(), b.expr(), {}, diags);

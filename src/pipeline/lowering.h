@@ -226,4 +226,8 @@ class Lowering {
   std::set<ir::Buffer> partial_;  ///< sums of which each lane still has its own part
 };
 
+roles::build::Value zero_of(ir::DType type);
+/// `value` as one of `type`.
+roles::build::Value converted(ir::DType type, const roles::build::Value& value);
+
 }  // namespace plait::pipeline

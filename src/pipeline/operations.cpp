@@ -21,8 +21,6 @@ constexpr std::int64_t kDepthBytes = 32;
 /// Lanes among which a row of a fragment is shared out.
 int lanes_of(const roles::FragmentDecl& fragment) { return fragment.kind == FragmentKind::vector ? fragment.lanes : 4; }
 
-Value zero_of(DType type) { return ir::is_float(type) ? Value(typed_literal(type, 0)) : Value(typed_int(type, 0)); }
-
 /// What changes no value under the reduction.
 Value neutral(OpKind kind, DType type) {
   if (kind == OpKind::reduce_sum) return zero_of(type);

@@ -166,4 +166,10 @@ void Threads::single(const Stmt& stmt) {
   by_one([&] { statement(stmt); });
 }
 
+Value zero_of(DType type) { return ir::is_float(type) ? Value(typed_literal(type, 0)) : Value(typed_int(type, 0)); }
+
+Value converted(DType type, const Value& value) {
+  return value.expr()->type == type ? value : roles::build::cast(type, value);
+}
+
 }  // namespace plait::pipeline

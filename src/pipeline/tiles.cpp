@@ -12,12 +12,6 @@ namespace {
 
 Value both(const std::optional<Value>& a, const Value& b) { return a ? *a && b : b; }
 
-Value zero_of(DType type) { return ir::is_float(type) ? Value(typed_literal(type, 0)) : Value(typed_int(type, 0)); }
-
-Value converted(DType type, const Value& value) {
-  return value.expr()->type == type ? value : roles::build::cast(type, value);
-}
-
 /// begin + at, without adding zeros.
 Value shifted(const Value& begin, const Value& at) {
   if (as_int(begin.expr()) == 0) return at;

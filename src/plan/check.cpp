@@ -7,6 +7,7 @@
 
 #include "ir/visit.h"
 #include "lang/suggest.h"
+#include "plan/limits.h"
 
 namespace plait::plan {
 namespace {
@@ -14,11 +15,6 @@ namespace {
 constexpr std::int64_t kThreadsPerWarp = 32;
 constexpr int kSpareRegisters = 24;
 constexpr int kLeastRegisters = 24, kMostRegisters = 256, kRegisterStep = 8;
-
-std::string kib(std::int64_t bytes) {
-  constexpr double kKibi = 1024;
-  return fmt::format("{:g} KiB", static_cast<double>(bytes) / kKibi);
-}
 
 /// Bytes of an on-chip buffer with its padding.
 std::int64_t bytes_of(const ir::BufferDecl& buffer) {
@@ -231,6 +227,11 @@ std::int64_t shared_bytes(const Schedule& schedule, const ir::Kernel& kernel) {
 Diagnostics check(const Schedule& schedule, const ir::Kernel& kernel, const std::vector<graph::TaskGraph>& graphs,
                   const machine::Device& device) {
   return Checker(schedule, kernel, graphs, device).run();
+}
+
+std::string kib(std::int64_t bytes) {
+  constexpr double kKibi = 1024;
+  return fmt::format("{:g} KiB", static_cast<double>(bytes) / kKibi);
 }
 
 }  // namespace plait::plan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "plan/limits.h"
 #include "plan/line.h"
 #include "plan/schedule.h"
 
@@ -98,10 +99,7 @@ Json to_json(const LoopPlan& plan) {
 // ---- Reading
 // ---------------------------------------------------------------------------------------------------------
 
-constexpr std::int64_t kMostCount = 1 << 20;
 constexpr std::int64_t kMost = std::int64_t{1} << 40;
-constexpr std::size_t kMostText = std::size_t{4} << 20;
-constexpr std::size_t kMostErrors = 20;
 
 /// One value of the text with the path that leads to it. What is wrong is reported by that path; readers give defaults
 /// then.

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <set>
 
+#include "plan/limits.h"
 #include "plan/line.h"
 #include "plan/schedule.h"
 
 namespace plait::plan {
 namespace {
 
-constexpr int kMostCount = 1 << 20;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr std::int64_t kMostCycles = std::int64_t{1} << 40;
-constexpr std::size_t kMostErrors = 20;
-constexpr std::size_t kMostText = std::size_t{4} << 20;
 
 /// The value that a word names, where it names one.
 template <typename E>

@@ -7,6 +7,7 @@
 #include "graph/work.h"
 #include "plan/check.h"
 #include "plan/edges.h"
+#include "plan/limits.h"
 #include "plan/position.h"
 
 namespace plait::plan {
@@ -263,11 +264,6 @@ int most_stages(const std::vector<TaskGraph>& graphs) {
   for (const TaskGraph& graph : graphs)
     most = std::max(most, graph.asked.order.empty() ? graph.asked.stages.value_or(0) : 0);
   return most;
-}
-
-std::string kib(std::int64_t bytes) {
-  constexpr double kKibi = 1024;
-  return fmt::format("{:g} KiB", static_cast<double>(bytes) / kKibi);
 }
 
 Diagnostics over_capacity(const ir::Kernel& kernel, const std::vector<TaskGraph>& graphs, const machine::Device& device,

@@ -8,8 +8,6 @@
 namespace plait::roles {
 namespace {
 
-constexpr std::int64_t kWarp = 32;
-
 /// Collects how the statements of one role use the channels.
 class Collector {
  public:
@@ -191,7 +189,7 @@ bool ChannelPlan::multicast(const ChannelDecl& channel) const { return any(chann
 
 namespace {
 
-constexpr std::int64_t kMaxBytes = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxTraffic = std::int64_t{1} << 40;
 
 /// Sums the bytes of copies on one item.
 class Bytes {
@@ -206,7 +204,7 @@ class Bytes {
       auto bytes = of(*stmt);
       if (!bytes) return std::nullopt;
       total += *bytes;
-      if (total > kMaxBytes) return std::nullopt;
+      if (total > kMaxTraffic) return std::nullopt;
     }
     return std::nullopt;
   }
@@ -246,7 +244,7 @@ class Bytes {
     if (!same(s.channel)) return std::nullopt;
     std::int64_t bits = ir::dtype_bits(s.map->tensor->type);
     for (std::int64_t extent : s.map->box) {
-      if (extent < 1 || bits > kMaxBytes / extent) return std::nullopt;
+      if (extent < 1 || bits > kMaxTraffic / extent) return std::nullopt;
       bits *= extent;
     }
     if (s.multicast == nullptr) return bits / 8;
@@ -277,7 +275,7 @@ class Bytes {
     if (!once || !begin || !end || !step || *step < 1) return std::nullopt;
     if (*end <= *begin) return 0;
     std::int64_t trips = (*end - *begin - 1) / *step + 1;
-    return trips > kMaxBytes / *once ? std::nullopt : Sum(trips * *once);
+    return trips > kMaxTraffic / *once ? std::nullopt : Sum(trips * *once);
   }
 
   const ChannelRef& item_;

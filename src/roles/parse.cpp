@@ -15,7 +15,6 @@ namespace plait::roles {
 namespace {
 
 constexpr std::size_t kMaxSource = std::size_t{16} << 20;
-constexpr std::int64_t kMaxCount = 1 << 20;
 
 Swizzle swizzle_of(std::int64_t span) {
   for (Swizzle swizzle : {Swizzle::b32, Swizzle::b64, Swizzle::b128}) {

@@ -9,8 +9,6 @@
 namespace plait::roles {
 namespace {
 
-constexpr std::int64_t kMaxCount = 1 << 20;
-
 constexpr machine::UnitKind kUnits[] = {
 #define PLAIT_UNIT(id, unit, what) machine::UnitKind::id,
 #include "machine/kinds.def"

@@ -256,7 +256,6 @@ void RoleParser::row_reduce(const Loc& loc) {
 }
 
 void RoleParser::lane_reduce(const Loc& loc) {
-  constexpr std::int64_t kWarp = 32;
   LaneReduce node{reduce_op(), nullptr, 0};
   node.fragment = bind_.fragment_name(operand("the name of a fragment"));
   if (!expect_word("lanes", "the fragment")) return;

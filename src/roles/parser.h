@@ -8,6 +8,9 @@
 
 namespace plait::roles {
 
+/// Largest number that a declaration may name: extents of a box, depths, arrivals.
+inline constexpr std::int64_t kMaxCount = 1 << 20;
+
 /// Reads a role program and gives it its meaning line by line. Nodes of lines with errors have null parts; they are
 /// thrown away in the end.
 class RoleParser : public syntax::Parser {

@@ -8,10 +8,6 @@
 namespace plait::roles {
 namespace {
 
-bool is_literal(const ExprRef& e) {
-  return std::holds_alternative<ir::IntLit>(e->node) || std::holds_alternative<ir::FloatLit>(e->node);
-}
-
 std::string with_type(const ExprRef& e) { return fmt::format("{}({})", ir::dtype_name(e->type), ir::typed_text(e)); }
 
 std::string_view hint_text(CacheHint hint) {

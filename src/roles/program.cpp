@@ -25,7 +25,6 @@ Builtins make_builtins(const Loc& loc) {
 }
 
 int thread_count(const Program& program) {
-  constexpr int kWarp = 32;
   int threads = 0;
   for (const Role& role : program.roles) threads += role.replicas * role.warps * kWarp;
   return threads;

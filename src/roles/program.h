@@ -465,6 +465,8 @@ struct Program {
   Loc loc;
 };
 
+inline constexpr int kWarp = 32;  ///< threads
+
 /// Threads of a block.
 int thread_count(const Program& program);
 

@@ -15,12 +15,7 @@ namespace plait::roles {
 namespace {
 
 constexpr std::int64_t kMaxDepth = 1024;
-constexpr std::int64_t kMaxBytes = (1 << 20) - 1;
-
-std::string first_line(const Stmt& stmt) {
-  std::string text = print(stmt);
-  return text.substr(0, text.find('\n'));
-}
+constexpr std::int64_t kMaxItemBytes = (1 << 20) - 1;
 
 bool is_channel_statement(const StmtNode& node) {
   return std::holds_alternative<Acquire>(node) || std::holds_alternative<Publish>(node) ||
@@ -236,9 +231,9 @@ void Channels::acquire(const Stmt& stmt, const Acquire& s, std::span<const StmtR
     error(Rule::channel_bytes, stmt.loc,
           fmt::format("the copies on `{}` bring {} bytes, and {} are said", channel.name, *copied, *said),
           "leave bytes out, or correct it");
-  } else if (std::int64_t bytes = said ? *said : copied.value_or(1); bytes < 1 || bytes > kMaxBytes) {
+  } else if (std::int64_t bytes = said ? *said : copied.value_or(1); bytes < 1 || bytes > kMaxItemBytes) {
     error(Rule::channel_bytes, stmt.loc, fmt::format("an item of `{}` takes {} bytes of copies", channel.name, bytes),
-          fmt::format("an item takes 1 to {}", kMaxBytes));
+          fmt::format("an item takes 1 to {}", kMaxItemBytes));
   }
 }
 

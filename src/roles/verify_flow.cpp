@@ -11,17 +11,18 @@
 namespace plait::roles {
 namespace {
 
-using Set = std::set<const ir::BufferDecl*>;
+using Buffers = std::set<const ir::BufferDecl*>;
 
 /// What may be under way at a place of a role.
 struct State {
-  Set open;                ///< locked by wgmma that is not committed
-  std::deque<Set> groups;  ///< locked by committed groups, oldest first
-  Set dirty;               ///< accessed by other statements since the last fence wgmma
+  Buffers open;                ///< locked by wgmma that is not committed
+  std::deque<Buffers> groups;  ///< locked by committed groups, oldest first
+  Buffers dirty;               ///< accessed by other statements since the last fence wgmma
   bool operator==(const State&) const = default;
 
   bool locked(const ir::BufferDecl* f) const {
-    return open.contains(f) || std::any_of(groups.begin(), groups.end(), [&](const Set& g) { return g.contains(f); });
+    return open.contains(f) ||
+           std::any_of(groups.begin(), groups.end(), [&](const Buffers& g) { return g.contains(f); });
   }
   bool idle() const { return open.empty() && groups.empty(); }
   /// What either of two paths may have left; their newest groups stand for each other.
@@ -30,8 +31,8 @@ struct State {
     dirty.insert(other.dirty.begin(), other.dirty.end());
     while (groups.size() < other.groups.size()) groups.emplace_front();
     for (std::size_t i = 0; i < other.groups.size(); ++i) {
-      Set& mine = groups[groups.size() - 1 - i];
-      const Set& theirs = other.groups[other.groups.size() - 1 - i];
+      Buffers& mine = groups[groups.size() - 1 - i];
+      const Buffers& theirs = other.groups[other.groups.size() - 1 - i];
       mine.insert(theirs.begin(), theirs.end());
     }
   }
@@ -129,7 +130,7 @@ void Flow::leave(const DefFragment& s, const Stmt& stmt, State& state) {
           fmt::format("the body of `{}` ends while wgmma may work on it", fragment->name),
           "put wgmma_commit and wgmma_await 0 at the end of the body");
     state.open.erase(fragment);
-    for (Set& group : state.groups) group.erase(fragment);
+    for (Buffers& group : state.groups) group.erase(fragment);
   }
   state.dirty.erase(fragment);
 }

@@ -64,12 +64,14 @@ void check_mbars(const Check& check);
 
 // ---- Shared by the parts -------------------------------------------------------------------------------------------
 
-constexpr int kWarp = 32;
 constexpr int kWarpgroupWarps = 4;
 
 /// Registers a thread has until setmaxnreg: the file shared evenly.
 int launch_registers(const Program& program, const Limits& limits);
 inline std::int64_t replica_threads(const Role& role) { return std::int64_t{role.warps} * kWarp; }
+
+/// Of the text of a statement, without its body.
+std::string first_line(const Stmt& stmt);
 
 /// A statement met in a walk that expands unrolled loops, for one replica.
 struct Met {

@@ -88,11 +88,6 @@ bool may_diverge(const StmtNode& node) {
                     node);
 }
 
-std::string first_line(const Stmt& stmt) {
-  std::string text = print(stmt);
-  return text.substr(0, text.find('\n'));
-}
-
 /// Walks the prologue or one role.
 class Places {
  public:

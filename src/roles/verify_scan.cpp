@@ -156,4 +156,9 @@ bool inside(const Check& check, const SmemRef& ref, const TilePlace& place, std:
 
 const Loc& loc_of(const Loc& part, const Stmt& stmt) { return part.known() ? part : stmt.loc; }
 
+std::string first_line(const Stmt& stmt) {
+  std::string text = print(stmt);
+  return text.substr(0, text.find('\n'));
+}
+
 }  // namespace plait::roles

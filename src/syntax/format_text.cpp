@@ -6,13 +6,13 @@ namespace plait::syntax {
 namespace {
 
 /// A place behind ", " inside brackets, where a line may be broken.
-struct Break {
+struct LineBreak {
   std::size_t offset;
   int depth;
 };
 
-std::vector<Break> breaks(std::string_view text) {
-  std::vector<Break> out;
+std::vector<LineBreak> breaks(std::string_view text) {
+  std::vector<LineBreak> out;
   int depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -39,7 +39,7 @@ bool is_wider(std::string_view text, std::size_t room) {
 /// the first piece, `rest` for the others. Outer commas go before inner ones, later ones before earlier ones.
 std::vector<std::string_view> pieces(std::string_view text, std::size_t first, std::size_t rest) {
   std::vector<std::string_view> out;
-  std::vector<Break> places = breaks(text);
+  std::vector<LineBreak> places = breaks(text);
   std::size_t begin = 0, next = 0, room = first;
   while (is_wider(text.substr(begin), room) && next < places.size()) {
     std::size_t best = next;

@@ -20,9 +20,9 @@ llvm::Type* c_type(Emitter& e, const ir::Param& param) {
   return e.b.getIntNTy(static_cast<unsigned>(std::max(8, ir::dtype_bits(type))));
 }
 
-class Entry {
+class EntryPoint {
  public:
-  Entry(Emitter& e, const BlockFacts& block) : e_(e), block_(block), layout_(slot_layout(e.kernel)) {}
+  EntryPoint(Emitter& e, const BlockFacts& block) : e_(e), block_(block), layout_(slot_layout(e.kernel)) {}
 
   void emit() {
     declare();
@@ -249,7 +249,7 @@ BlockFacts emit_library(llvm::Module& module, const ir::Kernel& kernel, const Op
   Emitter e(kernel, options, target, module);
   e.object = true;
   e.traps = facts.traps;
-  Entry(e, facts).emit();
+  EntryPoint(e, facts).emit();
   emit_error_texts(e);
   PLAIT_ASSERT(!llvm::verifyModule(module), "invalid LLVM IR");
   facts.traps = std::move(e.traps);

@@ -39,7 +39,7 @@ constexpr double erf_l[] = {0x1.20ef96p+0, 0x1.452e74p-1,   0x1.b35ea6p-4, -0x1.
 constexpr double ln2_high = 0x1.63p-1;
 constexpr double ln2_low = -0x1.bd0106p-13;
 
-constexpr std::uint32_t infinity_bits = 0x7f800000U;
+constexpr std::uint32_t f32_infinity = 0x7f800000U;
 constexpr std::uint32_t smallest_normal_bits = 0x00800000U;
 /// 1.5·2^23: a float near it has the integer nearest to what was added in its last bits.
 constexpr std::uint32_t integer_magic_bits = 0x4b400000U;
@@ -149,7 +149,7 @@ Logarithm log_parts(const F32Math& m, Value* x) {
 /// -inf at zeros, NaN below and for NaN, inf at inf.
 Value* finish_log(const F32Math& m, Value* x, Value* result) {
   IRBuilderBase& b = m.b;
-  Value* infinity = m.ops.value(m.integer(infinity_bits));
+  Value* infinity = m.ops.value(m.integer(f32_infinity));
   // Zeros and negative numbers: 1 / -0 and 0 / 0 would do, but constants are cheaper.
   Value* special =
       b.CreateSelect(b.CreateFCmpOEQ(x, m.number(0)), b.CreateFNeg(infinity), m.ops.value(m.integer(0x7fc00000U)));

@@ -85,11 +85,11 @@ void move_row(Emitter& e, const Transfer& t, llvm::Value* src, llvm::Value* dst,
     emit_loop(e, full, span.hi, e.i64(1), "rest", [&](llvm::Value* i) { at(i, 0, 1); });
     return;
   }
-  constexpr int unroll = 4;
-  const std::int64_t chunk = std::int64_t{unroll} * lanes;
+  constexpr int unrolled = 4;
+  const std::int64_t chunk = std::int64_t{unrolled} * lanes;
   const std::int64_t chunks = std::max<std::int64_t>(0, *hi - *lo) / chunk;
   emit_loop(e, span.lo, e.i64(*lo + chunks * chunk), e.i64(chunk), "vector", [&](llvm::Value* i) {
-    for (int u = 0; u < unroll; ++u) at(i, std::int64_t{u} * lanes, lanes);
+    for (int u = 0; u < unrolled; ++u) at(i, std::int64_t{u} * lanes, lanes);
   });
   std::int64_t done = *lo + chunks * chunk;
   for (int width = lanes; width >= 1; width /= 2) {

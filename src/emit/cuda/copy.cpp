@@ -7,8 +7,6 @@
 namespace plait::emit::cuda {
 namespace {
 
-constexpr int kHopper = 90;
-
 /// Name of the L2 policy constant, empty for none.
 std::string policy(Emitter& e, roles::CacheHint hint) {
   switch (hint) {

@@ -9,8 +9,6 @@
 namespace plait::emit::cuda {
 namespace {
 
-constexpr int kWarp = 32;
-
 /// Definitions of the builtins that a body used, in front of it.
 void define_builtins(Emitter& e, int first_warp) {
   const roles::Builtins& b = e.program.builtins;

@@ -8,6 +8,10 @@
 
 namespace plait::emit::cuda {
 
+inline constexpr int kWarp = 32;
+/// Compute capability 9.0.
+inline constexpr int kHopper = 90;
+
 /// Fragments that the instructions of one wgmma group write or read.
 using WgmmaGroup = std::vector<roles::Fragment>;
 

@@ -9,7 +9,6 @@ using roles::FragmentDecl;
 using roles::FragmentKind;
 
 constexpr int kWarpgroup = 128;
-constexpr int kWarp = 32;
 
 std::int64_t rows(const FragmentDecl& f) { return ir::static_shape(*f.buffer)[0]; }
 std::int64_t columns(const FragmentDecl& f) {

@@ -10,7 +10,6 @@ namespace {
 
 using ir::DType;
 
-constexpr int kHopper = 90;
 constexpr int kInstructionRows = 64;  // of a wgmma
 
 std::int64_t rows(const roles::Fragment& f) { return ir::static_shape(*f->buffer)[0]; }

@@ -8,8 +8,6 @@ namespace plait::emit::cuda {
 
 namespace {
 
-constexpr int kHopper = 90;
-
 /// Whether an instruction issued above, and not awaited yet, uses the fragment.
 bool under_way(const Emitter& e, const roles::Fragment& fragment) {
   auto holds = [&](const WgmmaGroup& group) { return std::find(group.begin(), group.end(), fragment) != group.end(); };
