@@ -281,14 +281,18 @@ class Row:
         want = want() if callable(want) else want
         self.data.setdefault("errors", {})[what] = check(f"{self.data['name']}: {what}", got, want, limit)
 
-    def compare(self, ours, peer, flops=None, bytes_moved=None, **options):
-        """Times both sides; `flops` and `bytes_moved` of one launch turn times into rates."""
+    def compare(self, ours, peer, flops=None, bytes_moved=None, peer_flops=None, **options):
+        """Times both sides; `flops` and `bytes_moved` of one launch turn times into rates. Where the peer does another amount of work, `peer_flops`,
+        the ratio is that of the rates."""
         result = compare(ours, peer, pairs=self.session.options.pairs, deadline=self.session.deadline, **options)
+        if peer_flops:
+            for key in ("ratio", "low", "high", "back_to_back"):
+                result[key] *= flops / peer_flops
         self.data.update(result)
         for side in ("ours", "peer"):
             ms = result[f"{side}_ms"]
             if flops:
-                self.data[f"{side}_tflops"] = flops / ms * 1e-9
+                self.data[f"{side}_tflops"] = (peer_flops if peer_flops and side == "peer" else flops) / ms * 1e-9
             if bytes_moved:
                 self.data[f"{side}_tbs"] = bytes_moved / ms * 1e-9
         if self.data["bar"] is not None:

@@ -62,6 +62,29 @@ def product(row, kernel, m, n, k, peer):
     check_repeats(ours[0], [sets[0][2]], 20)
 
 
+def unaligned(row, m, n, k):
+    """Rows of C that start anywhere: the rate against that of 8192x8192x8192."""
+    program, whole = tile("matmul_nt", dims={"M": m, "N": n, "K": k}, **TILES), tile("matmul_nt", dims={"M": 8192, "N": 8192, "K": 8192}, **TILES)
+    a, b, c = randn(m, k), randn(n, k), poisoned(m, n)
+    x, y, z = randn(8192, 8192), randn(8192, 8192), poisoned(8192, 8192)
+    ours, peer = program.prepare(A=a, B=b, C=c), whole.prepare(A=x, B=y, C=z)
+    ours()
+    row.check("C", c, lambda: reference_matmul(a, b))
+    row.compare([ours], [peer], flops=2 * m * n * k, peer_flops=2 * 8192**3)
+    check_repeats(ours, [c], 20)
+
+
+def few_rows(row, m, n, k, block_n, block_k, stages):
+    """A product as wide as a layer and few rows: what counts is how fast B arrives."""
+    program = tile("matmul_nt", dims={"M": m, "N": n, "K": k}, dtype="bf16", block_M=16, block_N=block_n, block_K=block_k, stages=stages)
+    sets = session.sets(lambda: [randn(m, k), randn(n, k), poisoned(m, n), poisoned(m, n)])
+    ours = [program.prepare(A=a, B=b, C=c) for a, b, c, _ in sets]
+    ours[0]()
+    row.check("C", sets[0][2], lambda: reference_matmul(*sets[0][:2]))
+    row.compare(ours, [lambda s=s: torch.mm(s[0], s[1].T, out=s[3]) for s in sets], flops=2 * m * n * k, bytes_moved=2 * (m * k + n * k + m * n))
+    check_repeats(ours[0], [sets[0][2]], 20)
+
+
 def attention(row, b, h, s, causal):
     schedule = "schedules/attention_fwd_causal.schedule" if causal else "schedules/attention_fwd.schedule"
     program = tile("attention", schedule=schedule, dtype="bf16", D=D, block_M=128, block_N=128, causal=causal)
@@ -79,6 +102,8 @@ def attention(row, b, h, s, causal):
 
 for kernel, m, n, k, peer, bar in PRODUCTS:
     session.run(f"{kernel} {m}x{n}x{k} / {peer}", lambda row, a=(kernel, m, n, k, peer): product(row, *a), bar, needs=15)
+session.run("matmul_nt 8191x8193x8200 / 8192x8192x8192", lambda row: unaligned(row, 8191, 8193, 8200), 0.90, needs=15)
+session.run("matmul_nt 16x8192x8192 / cuBLAS", lambda row: few_rows(row, 16, 8192, 8192, 64, 128, 10), 0.80, needs=10)
 for b, h, s in ATTENTIONS:
     for causal in (False, True):
         name = f"attention B{b} H{h} S{s} {'causal' if causal else 'full'} / hand"

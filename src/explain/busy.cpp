@@ -75,25 +75,6 @@ Origin origin_of(const Loc& loc) { return {loc.line, loc.column}; }
 
 namespace {
 
-constexpr double kWarpgroupRows = 64, kStepBytes = 32;  // of one wgmma: rows of A, bytes of K
-
-bool is_special(ir::Intrinsic fn) {
-  switch (fn) {
-    case ir::Intrinsic::exp:
-    case ir::Intrinsic::exp2:
-    case ir::Intrinsic::log:
-    case ir::Intrinsic::log2:
-    case ir::Intrinsic::sqrt:
-    case ir::Intrinsic::rsqrt:
-    case ir::Intrinsic::sin:
-    case ir::Intrinsic::cos:
-    case ir::Intrinsic::tanh:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Counts what the statements of a role do.
 class Counter {
  public:
@@ -190,8 +171,8 @@ Busy Counter::bulk(const ir::ExprRef& expr) const {
 Busy Counter::one(const roles::Wgmma& n) const {
   auto columns = static_cast<double>(layout::fragment_map(*n.acc.fragment, threads_).columns());
   bool from_shared = std::holds_alternative<roles::SmemRef>(n.a);
-  Busy out = shared(((from_shared ? kWarpgroupRows : 0) + columns) * kStepBytes);
-  out.of(Unit::tensor) = kWarpgroupRows * columns * (kStepBytes / 2) / costs_.tensor_fma;
+  Busy out = shared(((from_shared ? place::kWarpgroupRows : 0) + columns) * place::kDepthBytes);
+  out.of(Unit::tensor) = place::kWarpgroupRows * columns * (place::kDepthBytes / 2) / costs_.tensor_fma;
   return out;
 }
 
@@ -215,7 +196,7 @@ Busy Counter::one(const roles::LdMatrix& n) const {
 }
 
 Busy Counter::one(const roles::StMatrix& n) const {
-  return shared(kWarpgroupRows * static_cast<double>(n.columns) * bytes_of(n.dst.smem->buffer));
+  return shared(place::kWarpgroupRows * static_cast<double>(n.columns) * bytes_of(n.dst.smem->buffer));
 }
 
 Busy Counter::one(const roles::Each& n) const {
@@ -227,7 +208,7 @@ Busy Counter::one(const roles::Each& n) const {
                   std::holds_alternative<ir::VarRef>(e.node);
       const auto* call = std::get_if<ir::Call>(&e.node);
       operations += leaf ? 0 : 1;
-      if (call == nullptr || !is_special(call->fn)) return;
+      if (call == nullptr || !sim::uses_special_unit(call->fn)) return;
       special += 1;
       // In f32 through base 2, with a product before or behind.
       operations += call->fn == ir::Intrinsic::exp || call->fn == ir::Intrinsic::log ? 1 : 0;

@@ -89,10 +89,9 @@ class Finder {
     });
   }
   void find(const roles::StMatrix& n) {
-    constexpr std::int64_t kRows = 64;
     layout::FragmentMap map = layout::fragment_map(*n.src.fragment, threads_);
     add(n.dst.smem, "stmatrix", [&](const layout::SmemTile& tile) {
-      return matrix_moves({map, tile.bits, 0, begin_of(n.src), kRows, n.columns, false}, tile);
+      return matrix_moves({map, tile.bits, 0, begin_of(n.src), place::kWarpgroupRows, n.columns, false}, tile);
     });
   }
   void find(const roles::LoadShared& n) {

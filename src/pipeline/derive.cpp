@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "analysis/expr_util.h"
 #include "ir/visit.h"
+#include "place/swap.h"
 #include "plan/check.h"
 #include "plan/rules.h"
 
@@ -15,15 +17,12 @@ namespace {
 /// Rows of tiles that are walked together, so that their operands stay in L2.
 constexpr int kGroup = 8;
 
-bool uses(const ExprRef& expr, const std::vector<GridAxis>& grid) {
-  bool found = false;
-  walk(expr, [&](const Expr& e) {
+/// Whether a block's coordinates, or a let that may come from them, are part of the expression.
+bool uses(const ExprRef& expr) {
+  return analysis::any_of_tree(expr, [](const Expr& e) {
     const auto* ref = std::get_if<VarRef>(&e.node);
-    if (ref == nullptr) return;
-    for (const GridAxis& axis : grid) found = found || axis.var == ref->var;
-    found = found || ref->var->kind == VarKind::let;
+    return ref != nullptr && (ref->var->kind == VarKind::grid || ref->var->kind == VarKind::let);
   });
-  return found;
 }
 
 /// Blocks that stay and take tile after tile pay where loading ahead goes on over the end of a tile, and where all
@@ -35,7 +34,7 @@ plan::Work default_work(const Kernel& kernel) {
     const auto* loop = std::get_if<For>(&stmt.node);
     if (loop == nullptr || loop->kind != LoopKind::pipelined) return;
     loads_ahead = true;
-    even = even && !uses(loop->axes.front().begin, kernel.grid) && !uses(loop->axes.front().end, kernel.grid);
+    even = even && !uses(loop->axes.front().begin) && !uses(loop->axes.front().end);
   });
   if (!loads_ahead || !even) return work;
   work.kind = plan::WorkKind::persistent;
@@ -57,8 +56,9 @@ place::Wishes wishes_of(const plan::Schedule& schedule) {
 
 }  // namespace
 
-Result<Derived> derive(const Kernel& kernel, const machine::Device& device, const DeriveOptions& options) {
+Result<Derived> derive(const Kernel& written, const machine::Device& device, const DeriveOptions& options) {
   Derived derived;
+  Kernel kernel = place::swap_products(written, derived.remarks);
   if (options.schedule) {
     derived.schedule = *options.schedule;
     Diagnostics found = plan::check(derived.schedule, kernel, graph::build(kernel), device);

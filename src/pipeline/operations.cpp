@@ -9,14 +9,13 @@
 namespace plait::pipeline {
 
 using namespace ir;
+using place::kDepthBytes;
+using place::kWarpgroupRows;
 using roles::FragmentKind;
 using roles::build::assign;
 using roles::build::at;
 
 namespace {
-
-constexpr std::int64_t kWarpgroupRows = 64;
-constexpr std::int64_t kDepthBytes = 32;
 
 /// Lanes among which a row of a fragment is shared out.
 int lanes_of(const roles::FragmentDecl& fragment) { return fragment.kind == FragmentKind::vector ? fragment.lanes : 4; }

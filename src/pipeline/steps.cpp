@@ -32,7 +32,8 @@ void Lowering::math_role() {
     begin_role();
     define_fragments();
     work([&] { math_body(kernel_.body); });
-    if (!stagings_.empty()) b_.elect([&] { b_.add(roles::BulkWait{0, false}); });
+    bool stores = std::any_of(stagings_.begin(), stagings_.end(), [](const auto& of) { return of.second.map; });
+    if (stores) b_.elect([&] { b_.add(roles::BulkWait{0, false}); });
   });
 }
 

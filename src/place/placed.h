@@ -12,6 +12,11 @@
 /// before any schedule, on the serial program; docs/design.md, "Placement".
 namespace plait::place {
 
+/// Of wgmma: rows of a result that one warpgroup computes, bytes of k that one instruction takes, and the most columns.
+inline constexpr std::int64_t kWarpgroupRows = 64;
+inline constexpr std::int64_t kDepthBytes = 32;
+inline constexpr std::int64_t kMaxProductColumns = 256;
+
 /// What is known of the tensors of a call. One kernel is made for each set that occurs.
 struct Assumptions {
   /// Tensors that TMA cannot address: the base or a stride other than the innermost is no multiple of 16 bytes, or the

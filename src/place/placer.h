@@ -113,6 +113,8 @@ class Placer {
 std::optional<std::vector<std::int64_t>> literal_extents(const ir::Region& region);
 /// The extents without those of 1.
 std::vector<std::int64_t> folded(const std::vector<std::int64_t>& extents);
+/// What tensor cores multiply unasked.
+bool is_product_type(ir::DType type);
 bool is_fragment(const ir::Buffer& buffer);
 bool is_shared(const ir::Buffer& buffer);
 bool is_global(const ir::Buffer& buffer);

@@ -9,20 +9,14 @@ using namespace ir;
 
 namespace {
 
-constexpr std::int64_t kWarpgroupRows = 64;
-/// Bytes of k that one wgmma takes.
-constexpr std::int64_t kDepthBytes = 32;
-constexpr std::int64_t kMaxColumns = 256;
-
-/// What the arithmetic of a product is made of.
-bool is_product_type(DType type) {
-  return type == DType::f16 || type == DType::bf16 || type == DType::tf32 || type == DType::e4m3 || type == DType::e5m2;
-}
-
 const GemmAttrs& gemm_attrs(const Stmt& stmt) { return std::get<GemmAttrs>(std::get<TileOp>(stmt.node).attrs); }
 const Region& operand(const Stmt& stmt, std::size_t number) { return std::get<TileOp>(stmt.node).operands[number]; }
 
 }  // namespace
+
+bool is_product_type(DType type) {
+  return type == DType::f16 || type == DType::bf16 || type == DType::tf32 || type == DType::e4m3 || type == DType::e5m2;
+}
 
 bool Placer::may_hold(const Buffer& buffer) const { return is_fragment(buffer) && !moved_.contains(buffer.get()); }
 
@@ -64,9 +58,9 @@ std::string Placer::tensor_obstacle(const Stmt& stmt) const {
   std::vector<std::int64_t> shape = static_shape(*c.buffer);
   if (shape[0] % kWarpgroupRows != 0)
     return fmt::format("the result has {} rows; a warpgroup takes a multiple of {}", shape[0], kWarpgroupRows);
-  if (shape[1] % 8 != 0 || shape[1] > kMaxColumns)
+  if (shape[1] % 8 != 0 || shape[1] > kMaxProductColumns)
     return fmt::format("the result has {} columns; an instruction takes a multiple of 8 up to {}", shape[1],
-                       kMaxColumns);
+                       kMaxProductColumns);
   return {};
 }
 

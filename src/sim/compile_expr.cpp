@@ -49,6 +49,8 @@ bool has_undefined(const ir::ExprRef& expr, const runtime::Env& values) {
   return found;
 }
 
+}  // namespace
+
 bool uses_special_unit(ir::Intrinsic fn) {
   switch (fn) {
     case ir::Intrinsic::exp:
@@ -76,8 +78,6 @@ bool uses_special_unit(ir::Intrinsic fn) {
   }
   return false;
 }
-
-}  // namespace
 
 Reg Compiler::allocate(bool per_lane) {
   Reg reg{static_cast<std::int32_t>(out_.file.size()), per_lane};

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "ir/expr.h"
 #include "machine/device.h"
 
 namespace plait::sim {
@@ -48,5 +49,8 @@ Costs costs_of(const machine::Device& device);
 enum class Unit { tensor, tma, cuda, sfu, smem, l2, lsu, issue, vector, load, store };
 constexpr int kUnits = 11;
 constexpr int kOwnUnits = 6;  ///< the first ones, which statements use by themselves; the others run tasks alone
+
+/// Whether the special function unit evaluates the function, in one step or several.
+bool uses_special_unit(ir::Intrinsic fn);
 
 }  // namespace plait::sim

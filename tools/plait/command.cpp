@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "analysis/affine.h"
+
 namespace plait::cli {
 
 namespace {
@@ -86,9 +88,10 @@ std::map<std::string, std::int64_t> dims_of(const std::vector<std::string>& text
   std::map<std::string, std::int64_t> dims;
   for (const auto& [name, text] : parse_assignments(texts, flag)) {
     const char* end = text.data() + text.size();
-    auto [stop, error] = std::from_chars(text.data(), end, dims[name]);
-    if (error != std::errc() || stop != end)
-      throw UsageError{fmt::format("{} {}: '{}' is no integer of 64 bits", flag, name, text)};
+    std::int64_t& value = dims[name];
+    auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc() || stop != end || value < 0 || value > analysis::max_dim)
+      throw UsageError{fmt::format("{} {}: '{}' is no integer from 0 to {}", flag, name, text, analysis::max_dim)};
   }
   return dims;
 }

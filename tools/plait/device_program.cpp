@@ -27,19 +27,16 @@ Result<DeviceProgram> read_roles(const ProgramOptions& options) {
   return DeviceProgram{std::move(*program), std::move(name), {}, {}, {}};
 }
 
-Result<std::optional<plan::Schedule>> read_schedule(const std::string& path) {
-  if (path.empty()) return std::optional<plan::Schedule>();
-  auto source = runtime::read_source(path);
-  if (!source) return source.diagnostics();
-  auto schedule = plan::parse(*source);
-  if (!schedule) return schedule.diagnostics();
-  return std::optional(std::move(*schedule));
-}
-
 }  // namespace
 
+Result<plan::Schedule> read_schedule(const std::string& path) {
+  auto source = runtime::read_source(path);
+  if (!source) return source.diagnostics();
+  return path.ends_with(".json") ? plan::parse_json(*source) : plan::parse(*source);
+}
+
 void add_schedule_flag(const Options& options, DeviceFlags& flags) {
-  options.add("--schedule", flags.schedule, "schedule to carry out (default: what the author wrote, by the rules)");
+  options.add("--schedule", flags.schedule, "schedule to carry out, text or JSON (default: what the author wrote, by the rules)");
 }
 
 Result<DeviceProgram> load_device_program(const ProgramOptions& options, const DeviceFlags& flags,
@@ -50,8 +47,12 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
   }
   auto session = load_kernel(options.path, options.kernel, parse_assignments(options.bindings, "-D"));
   if (!session) return session.diagnostics();
-  auto schedule = read_schedule(flags.schedule);
-  if (!schedule) return schedule.diagnostics();
+  std::optional<plan::Schedule> schedule;
+  if (!flags.schedule.empty()) {
+    auto given = read_schedule(flags.schedule);
+    if (!given) return given.diagnostics();
+    schedule = std::move(*given);
+  }
   for (const auto& [dim, value] : dims) {
     auto named = [&](const ir::Var& var) { return var->name == dim; };
     const std::vector<ir::Var>& known = session->kernel.dims;
@@ -59,11 +60,11 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
       throw UsageError{fmt::format("--dim {}: there is no such dim", dim)};
   }
   std::string name = flags.device;
-  if (name.empty()) name = *schedule ? (*schedule)->device : "h200";
+  if (name.empty()) name = schedule ? schedule->device : "h200";
   auto device = machine::load_device(name);
   if (!device) return device.diagnostics();
   auto derived =
-      pipeline::derive(session->kernel, *device, {pipeline::assume(session->kernel, dims), std::move(*schedule)});
+      pipeline::derive(session->kernel, *device, {pipeline::assume(session->kernel, dims), std::move(schedule)});
   if (!derived) return derived.diagnostics();
   DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}, {}};
   made.derived = std::move(*derived);

@@ -21,6 +21,9 @@ struct DeviceFlags {
 };
 void add_schedule_flag(const Options& options, DeviceFlags& flags);
 
+/// A schedule file: text, or JSON where its name ends in .json.
+Result<plan::Schedule> read_schedule(const std::string& path);
+
 /// Reads FILE, which is a tile program or a role program (FILE.roles), for calls with these extents.
 Result<DeviceProgram> load_device_program(const ProgramOptions& options, const DeviceFlags& flags,
                                           const std::map<std::string, std::int64_t>& dims);

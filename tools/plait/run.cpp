@@ -2,12 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <set>
 
-#include "analysis/affine.h"
 #include "interp/interp.h"
 #include "interp/reproducer.h"
 #include "machine/load.h"
@@ -33,18 +31,6 @@ struct RunFlags {
   RolesFlags roles;
   DeviceFlags target;
 };
-
-std::map<std::string, std::int64_t> parse_dims(const std::vector<std::string>& texts) {
-  std::map<std::string, std::int64_t> dims;
-  for (const auto& [name, text] : parse_assignments(texts, "--dim")) {
-    const char* end = text.data() + text.size();
-    std::int64_t& value = dims[name];
-    auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || value < 0 || value > analysis::max_dim)
-      throw UsageError{fmt::format("--dim {}: '{}' is no integer from 0 to {}", name, text, analysis::max_dim)};
-  }
-  return dims;
-}
 
 std::map<std::string, ir::DType> parse_dtypes(const std::vector<std::string>& texts) {
   std::map<std::string, ir::DType> types;
@@ -85,7 +71,7 @@ RunRequest make_request(const RunFlags& flags) {
   request.path = flags.program.path;
   request.kernel = flags.program.kernel;
   request.bindings = parse_assignments(flags.program.bindings, "-D");
-  request.dims = parse_dims(flags.dims);
+  request.dims = dims_of(flags.dims, "--dim");
   request.inputs = parse_assignments(flags.inputs, "--input");
   request.outputs = parse_assignments(flags.outputs, "--output");
   request.dtypes = parse_dtypes(flags.dtypes);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "device_program.h"
 #include "machine/load.h"
 #include "plan/check.h"
 #include "plan/rules.h"
@@ -16,12 +17,6 @@ struct ScheduleOptions {
   std::string device = "h200";
   std::string given;
 };
-
-Result<plan::Schedule> read_schedule(const std::string& path) {
-  auto source = runtime::read_source(path);
-  if (!source) return source.diagnostics();
-  return path.ends_with(".json") ? plan::parse_json(*source) : plan::parse(*source);
-}
 
 Outcome deliver(const plan::Schedule& schedule, const std::vector<Note>& reasons) {
   Outcome outcome;

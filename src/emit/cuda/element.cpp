@@ -107,16 +107,22 @@ std::string pack_call(Emitter& e, const roles::FragmentDecl& f, const std::vecto
 struct Move {
   std::string vector, component;
   int components = 1;
+  int bits = 32;  ///< of a run, where it is less than a register
 };
 std::optional<Move> move_of(Emitter& e, const roles::FragmentDecl& f, const Loc& loc) {
   int per_register = packed(f.buffer->type);
   int run = fragment_shape(e, f).run;
-  if (run % per_register != 0) {
-    e.unsupported(loc, fmt::format("'{}' is moved by less than 4 bytes a thread", f.buffer->name),
-                  "choose a larger `vec`");
+  if (fragment_shape(e, f).elements % per_register != 0) {
+    e.unsupported(loc, fmt::format("a thread has less than 4 bytes of '{}'", f.buffer->name),
+                  "choose a larger fragment, or less lanes");
     return std::nullopt;
   }
   Move move;
+  if (run < per_register) {
+    move.bits = run * ir::dtype_bits(f.buffer->type);
+    move.vector = move.component = move.bits == 8 ? "unsigned char" : "unsigned short";
+    return move;
+  }
   move.component = per_register > 1 ? "unsigned" : value_type(f.buffer->type);
   move.components = run / per_register;
   std::string stem = move.component == "unsigned" ? "uint" : move.component == "signed char" ? "char" : move.component;
@@ -138,12 +144,43 @@ std::string component(const Move& move, int c) {
   return move.components == 1 ? "" : fmt::format(".{}", kComponents[c]);
 }
 
+/// How far up in its register the run at `i` lies.
+std::string shift_text(const roles::FragmentDecl& f, const Move& move) {
+  int per_register = packed(f.buffer->type);
+  int each = ir::dtype_bits(f.buffer->type);
+  return move.bits == each ? fmt::format("i % {} * {}", per_register, each)
+                           : fmt::format("i / {} % {} * {}", move.bits / each, 32 / move.bits, move.bits);
+}
+
 /// The first register of the run at `i`.
 std::string register_text(const roles::FragmentDecl& f, int c) {
   int per_register = packed(f.buffer->type);
   std::string base = per_register == 1 ? "i" : fmt::format("i / {}", per_register);
   return c == 0 ? fmt::format("{}[{}]", Emitter::name(f.buffer->name), base)
                 : fmt::format("{}[{} + {}]", Emitter::name(f.buffer->name), base, c);
+}
+
+/// From the run at `i` to `piece`.
+void take_piece(Emitter& e, const roles::FragmentDecl& f, const Move& move) {
+  if (move.bits < 32) {
+    e.line(fmt::format("const auto piece = static_cast<{}>({} >> {});", move.vector, register_text(f, 0),
+                       shift_text(f, move)));
+    return;
+  }
+  e.line(fmt::format("{} piece;", move.vector));
+  for (int c = 0; c < move.components; ++c)
+    e.line(fmt::format("piece{} = {};", component(move, c), register_text(f, c)));
+}
+
+/// From `piece` to the run at `i`; runs of one register come one after the other, the lowest first.
+void put_piece(Emitter& e, const roles::FragmentDecl& f, const Move& move) {
+  if (move.bits < 32) {
+    std::string at = register_text(f, 0), shift = shift_text(f, move);
+    e.line(fmt::format("{} = ({} == 0 ? 0u : {}) | static_cast<unsigned>(piece) << {};", at, shift, at, shift));
+    return;
+  }
+  for (int c = 0; c < move.components; ++c)
+    e.line(fmt::format("{} = piece{};", register_text(f, c), component(move, c)));
 }
 
 struct TensorPlace {
@@ -186,6 +223,11 @@ std::string shared_place(Emitter& e, const roles::FragmentDecl& f, const roles::
 void emit(Emitter& e, const roles::Each& s) {
   int step = step_of(s, e);
   int elements = fragment_shape(e, *s.domain).elements;
+  if (elements % step != 0) {
+    e.unsupported(s.domain->loc, fmt::format("a thread has less than 4 bytes of '{}'", s.domain->buffer->name),
+                  "choose a larger fragment, or less lanes");
+    return;
+  }
   e.line("#pragma unroll");
   e.open(fmt::format("for (int i = 0; i < {}; {})", elements, step == 1 ? "++i" : fmt::format("i += {}", step)));
   std::vector<std::vector<std::string>> packed_values(s.stores.size());
@@ -263,8 +305,7 @@ void emit(Emitter& e, const roles::LoadTensor& s) {
   e.line(fmt::format("const auto* at = reinterpret_cast<const {}*>({});", move->vector, place.pointer));
   e.line(fmt::format("const bool inside = {};", place.inside));
   e.line(fmt::format("if (inside) piece = {};", s.hint == roles::CacheHint::none ? "*at" : "__ldcs(at)"));
-  for (int c = 0; c < move->components; ++c)
-    e.line(fmt::format("{} = piece{};", register_text(*s.dst, c), component(*move, c)));
+  put_piece(e, *s.dst, *move);
   e.close();
 }
 
@@ -275,9 +316,7 @@ void emit(Emitter& e, const roles::StoreTensor& s) {
     e.unsupported(s.dst.loc, "stores from registers take the hint evict_first alone", "use a bulk copy");
   open_runs(e, *s.src);
   TensorPlace place = tensor_place(e, *s.src, s.dst);
-  e.line(fmt::format("{} piece;", move->vector));
-  for (int c = 0; c < move->components; ++c)
-    e.line(fmt::format("piece{} = {};", component(*move, c), register_text(*s.src, c)));
+  take_piece(e, *s.src, *move);
   e.line(fmt::format("auto* at = reinterpret_cast<{}*>({});", move->vector, place.pointer));
   e.line(fmt::format("const bool inside = {};", place.inside));
   e.line(fmt::format("if (inside) {};", s.hint == roles::CacheHint::none ? "*at = piece" : "__stcs(at, piece)"));
@@ -290,8 +329,7 @@ void emit(Emitter& e, const roles::LoadShared& s) {
   open_runs(e, *s.dst);
   e.line(fmt::format("const {} piece = {}<const {}>({});", move->vector, e.helper("shared_at"), move->vector,
                      shared_place(e, *s.dst, s.src)));
-  for (int c = 0; c < move->components; ++c)
-    e.line(fmt::format("{} = piece{};", register_text(*s.dst, c), component(*move, c)));
+  put_piece(e, *s.dst, *move);
   e.close();
 }
 
@@ -299,9 +337,7 @@ void emit(Emitter& e, const roles::StoreShared& s) {
   auto move = move_of(e, *s.src, s.dst.loc);
   if (!move) return;
   open_runs(e, *s.src);
-  e.line(fmt::format("{} piece;", move->vector));
-  for (int c = 0; c < move->components; ++c)
-    e.line(fmt::format("piece{} = {};", component(*move, c), register_text(*s.src, c)));
+  take_piece(e, *s.src, *move);
   e.line(fmt::format("{}<{}>({}) = piece;", e.helper("shared_at"), move->vector, shared_place(e, *s.src, s.dst)));
   e.close();
 }

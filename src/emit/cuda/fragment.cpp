@@ -184,7 +184,7 @@ std::string declare_fragment(Emitter& e, const FragmentDecl& f) {
   if (f.kind == FragmentKind::rows && per_register > 1)
     e.unsupported(f.loc, "`rows` fragments have a 32-bit type in CUDA", "hold the rows in f32");
   std::string type = per_register > 1 ? "unsigned" : value_type(f.buffer->type);
-  return fmt::format("{} {}[{}];", type, Emitter::name(f.buffer->name), elements / per_register);
+  return fmt::format("{} {}[{}];", type, Emitter::name(f.buffer->name), (elements + per_register - 1) / per_register);
 }
 
 }  // namespace plait::emit::cuda
