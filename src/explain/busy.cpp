@@ -6,6 +6,7 @@
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "layout/role_layout.h"
+#include "place/placed.h"
 #include "support/result.h"
 
 namespace plait::explain {

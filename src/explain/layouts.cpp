@@ -9,6 +9,7 @@
 #include "ir/build.h"
 #include "layout/banks.h"
 #include "layout/matrix_access.h"
+#include "place/placed.h"
 #include "roles/arena.h"
 #include "roles/print.h"
 #include "roles/visit.h"

@@ -10,6 +10,8 @@ namespace {
 
 /// TMA addresses rows that start at multiples of so many bits.
 constexpr std::int64_t kRowBits = 128;
+/// Lines of L2.
+constexpr std::int64_t kLineBits = 1024;
 
 std::optional<std::int64_t> value_of(const ExprRef& expr, const runtime::Env& env) {
   runtime::Evaluated result = runtime::evaluate(*expr, env);
@@ -49,8 +51,13 @@ place::Assumptions assume(const Kernel& kernel, const std::map<std::string, std:
     if (extent && *extent * dtype_bits(param.buffer->type) % kRowBits != 0) found.ragged.insert(param.buffer->name);
     auto strides = strides_of(*param.buffer, env);
     for (std::size_t d = 0; d + 1 < strides.size(); ++d) {
-      if (strides[d] && *strides[d] * dtype_bits(param.buffer->type) % kRowBits != 0)
+      if (!strides[d]) continue;
+      std::int64_t bits = *strides[d] * dtype_bits(param.buffer->type);
+      if (bits % kRowBits != 0) {
         found.unaligned.insert(param.buffer->name);
+      } else if (bits % kLineBits != 0) {
+        found.straddling.insert(param.buffer->name);
+      }
     }
   }
   return found;

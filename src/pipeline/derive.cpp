@@ -4,6 +4,7 @@
 
 #include "analysis/expr_util.h"
 #include "ir/visit.h"
+#include "pipeline/clusters.h"
 #include "place/swap.h"
 #include "plan/check.h"
 #include "plan/rules.h"
@@ -79,6 +80,11 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
     placed = place::place(kernel, device, options.assumptions, wishes);
   }
   if (!placed) return placed.diagnostics();
+  plan::Work& work = derived.schedule.place.work;
+  if (!options.schedule) {
+    Cluster cluster = worthwhile_cluster(*placed, work);
+    (cluster.axis == 0 ? work.cluster_x : work.cluster_y) = cluster.blocks;
+  }
   derived.remarks.insert(derived.remarks.end(), placed->remarks.begin(), placed->remarks.end());
   auto program = lower(*placed, derived.schedule, &derived.remarks);
   if (!program) return program.diagnostics();

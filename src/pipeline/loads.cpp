@@ -16,6 +16,8 @@ void Lowering::load_role() {
       begin_role();
       work([&] { load_body(kernel_.body); });
     });
+    if (cluster_.blocks > 1) b_.add(roles::SyncWarp{});
+    leave_cluster();
   });
 }
 
@@ -70,7 +72,8 @@ void Lowering::load_body(const Body& body) {
   advance(filled);
 }
 
-/// A tile by as many boxes as its panels and rows take.
+/// A tile by as many boxes as its panels and rows take. Of what all blocks of a cluster load each loads its share of
+/// the rows, for all.
 void Lowering::load_tile(const Stmt& stmt, std::size_t ring) {
   const TileOp& op = std::get<TileOp>(stmt.node);
   const Region& src = op.operands[0];
@@ -80,7 +83,10 @@ void Lowering::load_tile(const Stmt& stmt, std::size_t ring) {
   roles::Swizzle swizzle = placed_.shared.at(buffer.get()).swizzle;
   std::int64_t bits = dtype_bits(buffer->type), span = roles::swizzle_span(swizzle) * 8 / bits;
   std::int64_t columns = std::min(shape.back(), span == 0 ? kMaxBox : span);
-  std::int64_t rows = shape.size() > 1 ? shape[shape.size() - 2] : 1, height = std::min(rows, kMaxBox);
+  std::int64_t rows = shape.size() > 1 ? shape[shape.size() - 2] : 1;
+  bool together = varying_ && is_shared_load(stmt, placed_, *varying_, cluster_.blocks);
+  if (together) rows /= cluster_.blocks;
+  std::int64_t height = std::min(rows, kMaxBox);
   while (rows % height != 0) --height;
   while (shape.back() % columns != 0) --columns;
   std::vector<std::int64_t> box = dims.box;
@@ -93,12 +99,15 @@ void Lowering::load_tile(const Stmt& stmt, std::size_t ring) {
     auto literal = as_int(a.expr());
     return literal == 0 ? b : a + b;
   };
-  auto issue = [&](const Value& row, const Value& column, bool moves_row, bool moves_column) {
+  ExprRef mask = together ? typed_int(DType::i32, (1 << cluster_.blocks) - 1) : nullptr;
+  auto issue = [&](const Value& own_row, const Value& column, bool moves_row, bool moves_column) {
+    Value row = together ? plus(own_row, rows * Value(b_.builtins().cluster_rank)) : own_row;
+    moves_row = moves_row || together;
     Values from = begin;
     if (moves_row) from[dims.row()] = plus(from[dims.row()], row);
     if (moves_column) from[dims.column()] = plus(from[dims.column()], column);
     Values to = {row, column};
-    b_.add(roles::TmaLoad{tile(buffer, to), map, roles::build::exprs(from), {}, nullptr, hint_of(op), item(ring)});
+    b_.add(roles::TmaLoad{tile(buffer, to), map, roles::build::exprs(from), {}, mask, hint_of(op), item(ring)});
   };
   for (std::int64_t r = 0; r < rows; r += height) {
     if (shape.back() == columns) {

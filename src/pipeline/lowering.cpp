@@ -77,8 +77,13 @@ void Lowering::head() {
   for (const Param& param : kernel_.params) head_names_.insert(param.buffer ? param.buffer->name : param.scalar->name);
   for (const Var& dim : kernel_.dims) head_names_.insert(dim->name);
   Value tiles = 1;
-  for (const GridAxis& axis : kernel_.grid) {
-    counts_.push_back(b_.let(fresh(axis.var->name + "_count"), scalars_.index(axis.extent)));
+  const std::int64_t together = cluster_.blocks;
+  if (together > 1) b_.cluster(cluster_.blocks);
+  for (std::size_t d = 0; d < kernel_.grid.size(); ++d) {
+    const GridAxis& axis = kernel_.grid[d];
+    Value count = scalars_.index(axis.extent);
+    if (together > 1 && d == cluster_.axis) count = ceildiv(count, together);
+    counts_.push_back(b_.let(fresh(axis.var->name + "_count"), count));
     tiles = counts_.size() == 1 ? counts_.back() : tiles * counts_.back();
   }
   const plan::Work& work = schedule_.place.work;
@@ -91,7 +96,11 @@ void Lowering::head() {
   items_ =
       counts_.size() == 1 ? tiles : b_.let(fresh(work.order == plan::TileOrder::paired ? "items" : "tiles"), tiles);
   bool stay = work.kind == plan::WorkKind::persistent;
-  b_.launch({stay ? min(Value(b_.builtins().sms), items_) : items_});
+  if (together > 1) {
+    b_.launch({(stay ? min(Value(b_.builtins().sms) / together, items_) : items_) * together});
+  } else {
+    b_.launch({stay ? min(Value(b_.builtins().sms), items_) : items_});
+  }
   declare_homes();
   fit_rings();
   for (const Ring& ring : rings_.all()) staged_bytes_ += ring.depth * ring.slot_bytes();
@@ -183,7 +192,7 @@ void Lowering::work(const std::function<void()>& item) {
     BodyScope scope(*this);
     Value place = decode(number);
     auto at = [&](const Value& row) {
-      scalars_.bind(first, b_.let(fresh(first->name), row));
+      scalars_.bind(first, b_.let(fresh(first->name), in_cluster(0, row)));
       item();
     };
     switch (schedule_.place.work.order) {
@@ -201,9 +210,25 @@ void Lowering::work(const std::function<void()>& item) {
         return at(place);
     }
   };
-  if (schedule_.place.work.kind != plan::WorkKind::persistent) return run(own.block);
+  const std::int64_t together = cluster_.blocks;
+  Value block = together > 1 ? own.block / Value(together) : Value(own.block);
+  if (schedule_.place.work.kind != plan::WorkKind::persistent) return run(block);
+  Value blocks = together > 1 ? own.blocks / Value(together) : Value(own.blocks);
   BodyScope scope(*this);
-  b_.loop(fresh("tile"), {own.block, items_, own.blocks}, run);
+  b_.loop(fresh("tile"), {block, items_, blocks}, run);
+}
+
+/// Of the tiles that a cluster has along its axis, each block takes one.
+Value Lowering::in_cluster(std::size_t axis, const Value& place) const {
+  if (cluster_.blocks == 1 || axis != cluster_.axis) return place;
+  return place * std::int64_t{cluster_.blocks} + b_.builtins().cluster_rank;
+}
+
+/// A block's memory is there until no other fills it or arrives in it.
+void Lowering::leave_cluster() {
+  if (cluster_.blocks == 1) return;
+  b_.add(roles::ClusterArrive{});
+  b_.add(roles::ClusterWait{});
 }
 
 /// Binds the coordinates of a work item, the first axis fastest, and gives its place along the first. Grouped: `group`
@@ -212,7 +237,7 @@ Value Lowering::decode(const Value& number) {
   const auto& grid = kernel_.grid;
   const plan::Work& work = schedule_.place.work;
   auto name = [&](std::size_t d, const Value& value) {
-    scalars_.bind(grid[d].var, b_.let(fresh(grid[d].var->name), value));
+    scalars_.bind(grid[d].var, b_.let(fresh(grid[d].var->name), in_cluster(d, value)));
   };
   if (grid.size() == 1) return number;
   int together = work.order == plan::TileOrder::grouped ? work.group : work.heads;
@@ -313,6 +338,8 @@ Diagnostics Lowering::check(const roles::Program& program) const {
 
 Result<roles::Program> Lowering::run() {
   if (!carries_out(schedule_)) return diags_;
+  cluster_ = cluster_of(schedule_.place.work);
+  if (cluster_.blocks > 1) varying_.emplace(kernel_, cluster_.axis);
   head();
   // A role without registers of its own only where it is the only one.
   bool loads = !channels_.empty();

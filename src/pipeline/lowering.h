@@ -3,6 +3,7 @@
 #include <deque>
 #include <set>
 
+#include "pipeline/clusters.h"
 #include "pipeline/rings.h"
 #include "pipeline/scalars.h"
 #include "pipeline/sums.h"
@@ -71,6 +72,8 @@ class Lowering {
   void check_versions(const plan::Versions& versions);
 
   void work(const std::function<void()>& item);
+  Value in_cluster(std::size_t axis, const Value& place) const;
+  void leave_cluster();
   Value decode(const Value& tile);
   void declare_rings();
   void let(const ir::Let& node);
@@ -202,8 +205,10 @@ class Lowering {
   std::vector<roles::Channel> channels_;
   std::unordered_map<const ir::Stmt*, Staging> stagings_;
   std::map<std::string, roles::Map> maps_;
-  std::int64_t staged_bytes_ = 0;    ///< of shared memory declared so far
-  std::vector<Value> counts_;        ///< of tiles along each grid axis
+  std::int64_t staged_bytes_ = 0;  ///< of shared memory declared so far
+  Cluster cluster_;
+  std::optional<Varying> varying_;   ///< within a cluster of several blocks
+  std::vector<Value> counts_;        ///< of tiles, or of clusters of them, along each grid axis
   Value item_rows_ = 0, items_ = 0;  ///< work items along the first axis, and of all
   std::vector<Value> counters_;
   std::vector<ir::Var> counter_vars_;

@@ -34,6 +34,7 @@ void Lowering::math_role() {
     work([&] { math_body(kernel_.body); });
     bool stores = std::any_of(stagings_.begin(), stagings_.end(), [](const auto& of) { return of.second.map; });
     if (stores) b_.elect([&] { b_.add(roles::BulkWait{0, false}); });
+    leave_cluster();
   });
 }
 

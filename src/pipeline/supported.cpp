@@ -15,7 +15,12 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
   if (work.kind == plan::WorkKind::dynamic || work.kind == plan::WorkKind::stream_k)
     work_refused(fmt::format("work {}", plan::name_of(work.kind)));
   if (work.order == plan::TileOrder::hilbert) work_refused("order hilbert");
-  if (work.cluster_x * work.cluster_y > 1) work_refused("a cluster");
+  if (work.cluster_x * work.cluster_y > 1) {
+    if (std::string why = cluster_obstacle(placed_, work); !why.empty())
+      diags_.error(Rule::place_operation, kernel_.loc,
+                   fmt::format("no cluster ({}, {}): {}", work.cluster_x, work.cluster_y, why),
+                   "leave the cluster out of the schedule");
+  }
   if (work.split_k > 1) work_refused("split_k");
   for (const plan::Role& role : schedule.place.roles) {
     if (role.name != "load" && role.name != "math")

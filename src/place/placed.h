@@ -24,6 +24,8 @@ struct Assumptions {
   std::set<std::string> unaligned;
   /// Tensors whose innermost extent is no multiple of 16 bytes: their rows end within a vector access.
   std::set<std::string> ragged;
+  /// Tensors that TMA can address, whose rows start within lines of 128 bytes.
+  std::set<std::string> straddling;
 };
 
 /// What the kernel's threads, tiles and work items look like where the author or a schedule says so.

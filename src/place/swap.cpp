@@ -123,7 +123,8 @@ void Finder::check_op(const TileOp& op) {
       keep(op.operands[0].buffer);
       keep(op.operands[1].buffer);
       bool wanted = std::find(wanted_.begin(), wanted_.end(), op.operands[2].buffer) != wanted_.end();
-      if (!wanted || !is_shared(op.operands[0].buffer) || !is_shared(op.operands[1].buffer)) keep(op.operands[2].buffer);
+      if (!wanted || !is_shared(op.operands[0].buffer) || !is_shared(op.operands[1].buffer))
+        keep(op.operands[2].buffer);
       return;
     }
     case OpKind::copy: {
