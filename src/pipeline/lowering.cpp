@@ -97,7 +97,8 @@ void Lowering::head() {
       counts_.size() == 1 ? tiles : b_.let(fresh(work.order == plan::TileOrder::paired ? "items" : "tiles"), tiles);
   bool stay = work.kind == plan::WorkKind::persistent;
   if (together > 1) {
-    b_.launch({(stay ? min(Value(b_.builtins().sms) / together, items_) : items_) * together});
+    Value most = max(Value(b_.builtins().sms) / together, Value(1));
+    b_.launch({(stay ? min(most, items_) : items_) * together});
   } else {
     b_.launch({stay ? min(Value(b_.builtins().sms), items_) : items_});
   }
