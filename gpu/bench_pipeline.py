@@ -103,7 +103,7 @@ def attention(row, b, h, s, causal):
 for kernel, m, n, k, peer, bar in PRODUCTS:
     session.run(f"{kernel} {m}x{n}x{k} / {peer}", lambda row, a=(kernel, m, n, k, peer): product(row, *a), bar, needs=15)
 session.run("matmul_nt 8191x8193x8200 / 8192x8192x8192", lambda row: unaligned(row, 8191, 8193, 8200), 0.90, needs=15)
-session.run("matmul_nt 16x8192x8192 / cuBLAS", lambda row: few_rows(row, 16, 8192, 8192, 64, 128, 10), 0.80, needs=10)
+session.run("matmul_nt 16x8192x8192 / cuBLAS", lambda row: few_rows(row, 16, 8192, 8192, 64, 256, 5), 0.80, needs=10)
 for b, h, s in ATTENTIONS:
     for causal in (False, True):
         name = f"attention B{b} H{h} S{s} {'causal' if causal else 'full'} / hand"
