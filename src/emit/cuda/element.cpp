@@ -345,13 +345,13 @@ void emit(Emitter& e, const roles::StoreShared& s) {
 void emit(Emitter& e, const roles::PutTensor& s) {
   std::string offset = tensor_offset(e, s.dst.tensor, index_texts(e, s.dst.index));
   e.line(fmt::format("{}[{}] = {};", e.use(s.dst.tensor), offset,
-                     to_memory(e, s.dst.tensor->type, expr_text(e, s.value))));
+                     to_memory(e, s.dst.tensor->type, expr_text(e, s.value), s.dst.loc)));
 }
 
 void emit(Emitter& e, const roles::PutShared& s) {
   std::string type = memory_type(e, s.dst.smem->buffer->type);
   e.line(fmt::format("{}<{}>({}) = {};", e.helper("shared_at"), type, element_address(e, s.dst, "0", "0"),
-                     to_memory(e, s.dst.smem->buffer->type, expr_text(e, s.value))));
+                     to_memory(e, s.dst.smem->buffer->type, expr_text(e, s.value), s.dst.loc)));
 }
 
 void emit(Emitter& e, const roles::AtomicAdd& s) {

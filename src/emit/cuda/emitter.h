@@ -123,8 +123,8 @@ std::string plus(const std::string& a, const std::string& b);
 std::string tensor_offset(Emitter& e, const ir::Buffer& tensor, const std::vector<std::string>& index);
 std::vector<std::string> index_texts(Emitter& e, const std::vector<ir::ExprRef>& index, Elements* elements = nullptr);
 /// A value of memory type `type` as a value of expressions, and back.
-std::string from_memory(Emitter& e, ir::DType type, const std::string& text);
-std::string to_memory(Emitter& e, ir::DType type, const std::string& text);
+std::string from_memory(Emitter& e, ir::DType type, const std::string& text, const Loc& loc);
+std::string to_memory(Emitter& e, ir::DType type, const std::string& text, const Loc& loc);
 
 // shared.cpp
 /// Byte address, in the shared window, of the tile or element at `ref`; the swizzle of a single element is not applied.

@@ -123,8 +123,10 @@ class Printer {
     for (const ir::ExprRef& arg : args) list += (list.empty() ? "" : ", ") + text(arg, Level::select);
     return {function + "(" + list + ")"};
   }
-  /// Rounds the float result of an operation to a narrow type.
+  /// The float result of an operation rounded to a narrow type.
   Text rounded(DType type, Text value, const Loc& loc);
+  /// An int as one of a narrower integer type, which C++ widens in every operation.
+  Text wrapped(DType type, const Text& value);
 
   Emitter& e_;
   Elements* elements_;
@@ -139,14 +141,22 @@ Text Printer::rounded(DType type, Text value, const Loc& loc) {
   return value;
 }
 
+Text Printer::wrapped(DType type, const Text& value) {
+  constexpr int int_bits = 32, byte_bits = 8;
+  if (!ir::is_integer(type) || ir::is_bool(type) || ir::dtype_bits(type) >= int_bits) return value;
+  if (ir::dtype_bits(type) < byte_bits)
+    return {e_.helper(fmt::format("wrap_{}", ir::dtype_name(type))) + "(" + value.text + ")"};
+  return {fmt::format("({})({})", value_type(type), value.text), Level::unary};
+}
+
 Text Printer::print(const ir::Expr& expr, const ir::Unary& unary) {
   switch (unary.op) {
     case ir::UnaryOp::neg: {
       std::string a = text(unary.a, Level::unary);
-      return {(a[0] == '-' ? "-(" + a + ")" : "-" + a), Level::unary};
+      return wrapped(expr.type, {(a[0] == '-' ? "-(" + a + ")" : "-" + a), Level::unary});
     }
     case ir::UnaryOp::bit_not:
-      return {(ir::is_bool(expr.type) ? "!" : "~") + text(unary.a, Level::unary), Level::unary};
+      return wrapped(expr.type, {(ir::is_bool(expr.type) ? "!" : "~") + text(unary.a, Level::unary), Level::unary});
     case ir::UnaryOp::logical_not:
       return {"!" + text(unary.a, Level::unary), Level::unary};
   }
@@ -174,6 +184,7 @@ Text Printer::print(const ir::Expr& expr, const ir::Binary& binary) {
   auto next = static_cast<Level>(static_cast<int>(level) + 1);
   Text result{text(binary.a, level) + fmt::format(" {} ", cpp_token(binary.op)) + text(binary.b, next), level};
   bool arithmetic = level == Level::sum || level == Level::product;
+  if (arithmetic || binary.op == BinaryOp::shl) result = wrapped(expr.type, result);
   return arithmetic ? rounded(expr.type, result, expr.loc) : result;
 }
 
@@ -191,6 +202,11 @@ Text Printer::print(const ir::Expr& expr, const ir::Cast& cast) {
   if (narrow_float(to)) {
     if (narrow_float(from) && from == to) return {text(cast.a, Level::atom)};
     return rounded(to, {text(cast.a, Level::select)}, expr.loc);
+  }
+  constexpr int byte_bits = 8;
+  if (ir::is_integer(to) && !ir::is_bool(to) && ir::dtype_bits(to) < byte_bits && from != to) {
+    std::string value = text(cast.a, Level::select);
+    return wrapped(to, {ir::is_float(from) ? "int(" + value + ")" : value});
   }
   if (value_type(from) == value_type(to)) return {text(cast.a, Level::atom)};
   if (ir::is_bool(to)) return {text(cast.a, Level::relation) + " != 0", Level::equality};
@@ -274,8 +290,13 @@ Text Printer::print(const ir::Expr& expr, const ir::Call& c) {
 std::string Printer::element(const ir::Load& load, const Loc& loc) {
   switch (load.buffer->scope) {
     case ir::Scope::global: {
+      DType type = load.buffer->type;
       std::string offset = tensor_offset(e_, load.buffer, index_texts(e_, load.index, elements_));
-      return from_memory(e_, load.buffer->type, e_.use(load.buffer) + "[" + offset + "]");
+      constexpr int byte_bits = 8;
+      if (ir::dtype_bits(type) < byte_bits)
+        return fmt::format("{}({}, {})", e_.helper(fmt::format("{}_at", ir::dtype_name(type))), e_.use(load.buffer),
+                           offset);
+      return from_memory(e_, type, e_.use(load.buffer) + "[" + offset + "]", loc);
     }
     case ir::Scope::shared: {
       for (const roles::Smem& smem : e_.program.smem) {
@@ -284,7 +305,8 @@ std::string Printer::element(const ir::Load& load, const Loc& loc) {
         std::string type = memory_type(e_, load.buffer->type);
         return from_memory(
             e_, load.buffer->type,
-            e_.helper("shared_at") + "<const " + type + ">(" + element_address(e_, ref, "0", "0", elements_) + ")");
+            e_.helper("shared_at") + "<const " + type + ">(" + element_address(e_, ref, "0", "0", elements_) + ")",
+            loc);
       }
       break;
     }
@@ -341,13 +363,16 @@ std::string tensor_offset(Emitter& e, const ir::Buffer& tensor, const std::vecto
   return offset;
 }
 
-std::string from_memory(Emitter& e, ir::DType type, const std::string& text) {
+std::string from_memory(Emitter& e, ir::DType type, const std::string& text, const Loc& loc) {
+  constexpr int kAda = 89;
   switch (type) {
+    case DType::e4m3:
+    case DType::e5m2:
+      e.needs_sm(kAda, loc, fmt::format("a conversion of {}", ir::dtype_name(type)));
+      [[fallthrough]];
     case DType::bf16:
     case DType::f16:
       return e.helper(std::string(ir::dtype_name(type)) + "_to_float") + "(" + text + ".bits)";
-    case DType::e4m3:
-    case DType::e5m2:
     case DType::e2m1:
     case DType::i1:
     case DType::i2:
@@ -355,7 +380,7 @@ std::string from_memory(Emitter& e, ir::DType type, const std::string& text) {
     case DType::u1:
     case DType::u2:
     case DType::u4:
-      e.unsupported({}, fmt::format("single elements of type {} are not read in CUDA", ir::dtype_name(type)),
+      e.unsupported(loc, fmt::format("single elements of type {} are not read in CUDA", ir::dtype_name(type)),
                     "move whole tiles");
       return "0";
     case DType::bool_:
@@ -375,7 +400,7 @@ std::string from_memory(Emitter& e, ir::DType type, const std::string& text) {
   return text;
 }
 
-std::string to_memory(Emitter& e, ir::DType type, const std::string& text) {
+std::string to_memory(Emitter& e, ir::DType type, const std::string& text, const Loc& loc) {
   switch (type) {
     case DType::bf16:
     case DType::f16:
@@ -389,7 +414,7 @@ std::string to_memory(Emitter& e, ir::DType type, const std::string& text) {
     case DType::u1:
     case DType::u2:
     case DType::u4:
-      e.unsupported({}, fmt::format("single elements of type {} are not written in CUDA", ir::dtype_name(type)),
+      e.unsupported(loc, fmt::format("single elements of type {} are not written in CUDA", ir::dtype_name(type)),
                     "move whole tiles");
       return text;
     case DType::bool_:

@@ -73,6 +73,13 @@ void add_conversions(Table& table) {
       "__device__ __forceinline__ float round_tf32(float x) {\n  unsigned y;\n  "
       "asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(y) : \"f\"(x));\n  return __uint_as_float(y);\n}\n"};
   for (std::string type : {"e4m3", "e5m2"}) {
+    table[type + "_to_float"] = {{},
+                                 "__device__ __forceinline__ float " + type +
+                                     "_to_float(unsigned char x) {\n  float y;\n  asm(\"{\\n.reg .b16 low, "
+                                     "high;\\n.reg .b32 both;\\n\"\n      \"cvt.rn.f16x2." +
+                                     type +
+                                     "x2 both, %1;\\n\"\n      \"mov.b32 {low, high}, both;\\ncvt.f32.f16 %0, "
+                                     "low;\\n}\" : \"=f\"(y) : \"h\"((unsigned short)x));\n  return y;\n}\n"};
     table["pack_" + type + "x4"] = {
         {},
         "// Four values rounded to " + type +
@@ -84,6 +91,31 @@ void add_conversions(Table& table) {
             "\"f\"(b), \"f\"(c), \"f\"(d));\n"
             "  return y;\n}\n"};
   }
+}
+
+/// Elements narrower than a byte: several share one, the first in its lowest bits.
+void add_packed(Table& table) {
+  for (int bits : {1, 2, 4}) {
+    std::string shift = std::to_string(32 - bits), width = std::to_string(bits), each = std::to_string(8 / bits);
+    for (std::string sign : {"i", "u"}) {
+      std::string type = sign + width, word = sign == "i" ? "int" : "unsigned";
+      std::string value = sign == "i" ? "signed char" : "unsigned char";
+      table["wrap_" + type] = {{},
+                               "__device__ __forceinline__ " + value + " wrap_" + type + "(long long x) {\n  return (" +
+                                   word + ")((unsigned)x << " + shift + ") >> " + shift + ";\n}\n"};
+      table[type + "_at"] = {{"wrap_" + type},
+                             "__device__ __forceinline__ " + value + " " + type + "_at(const " + value +
+                                 "* bytes, long long i) {\n  return wrap_" + type + "(bytes[i / " + each +
+                                 "] >> (int)(i % " + each + ") * " + width + ");\n}\n"};
+    }
+  }
+  table["e2m1_at"] = {{}, R"(// 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives.
+__device__ __forceinline__ float e2m1_at(const unsigned char* bytes, long long i) {
+  const unsigned code = bytes[i / 2] >> (int)(i % 2) * 4 & 15u, exponent = code >> 1 & 3u, mantissa = code & 1u;
+  const float size = exponent == 0 ? 0.5f * mantissa : (1.0f + 0.5f * mantissa) * (float)(1u << (exponent - 1));
+  return (code & 8u) != 0 ? -size : size;
+}
+)"};
 }
 
 void add_math(Table& table) {
@@ -255,6 +287,7 @@ Table make_table() {
   Table table;
   add_types(table);
   add_conversions(table);
+  add_packed(table);
   add_math(table);
   add_barriers(table);
   add_copies(table);

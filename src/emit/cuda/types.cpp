@@ -51,6 +51,8 @@ std::string memory_type(Emitter& e, ir::DType type) {
     case DType::e4m3:
     case DType::e5m2:
       return e.helper(std::string(ir::dtype_name(type)));
+    case DType::e2m1:
+      return "unsigned char";
     case DType::bool_:
     case DType::i1:
     case DType::i2:
@@ -66,7 +68,6 @@ std::string memory_type(Emitter& e, ir::DType type) {
     case DType::u16:
     case DType::u32:
     case DType::u64:
-    case DType::e2m1:
     case DType::tf32:
     case DType::f32:
     case DType::f64:

@@ -162,6 +162,30 @@ std::vector<Form> forms() {
 INSTANTIATE_TEST_SUITE_P(EmitCuda, OtherForms, ::testing::ValuesIn(forms()),
                          [](const auto& test) { return std::string(test.param.name); });
 
+/// An element of a narrow type is read as a number; arithmetic in narrow integers wraps where theirs does.
+class NarrowElements : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(NarrowElements, AreRead) {
+  NEEDS_COMPILER(nvrtc);
+  std::string type = GetParam();
+  bool integer = type[0] == 'i' || type[0] == 'u';
+  std::string text = fmt::format(
+      "roles t(X: in {}[N], Y: out f32[N]) device h200:\n  launch 1\n  role all warps 4:\n    put Y[thread] = f32({})\n",
+      type, integer ? "X[thread] + X[thread]" : "X[thread]");
+  EXPECT_EQ(assemble(*nvrtc, text, "sm_90a"), "");
+  bool eight_bits = type == "e4m3" || type == "e5m2";
+  std::string old = assemble(*nvrtc, text, "sm_80");
+  if (eight_bits) {
+    EXPECT_NE(old.find("a conversion of " + type + " needs sm_89, and the code is for sm_80"), std::string::npos) << old;
+  } else {
+    EXPECT_EQ(old, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EmitCuda, NarrowElements,
+                         ::testing::Values("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "i16", "u16", "e2m1", "e4m3",
+                                           "e5m2"));
+
 struct Shipped {
   const char* name;
   const char* arch;
