@@ -12,7 +12,7 @@ echo "analysis and mutation sweeps"
 PLAIT_SOAK=50 "$build"/tests/unit/analysis/analysis_test
 PLAIT_SOAK=50 "$build"/tests/unit/plan/plan_test --gtest_filter='Play*'
 PLAIT_SOAK=50 "$build"/tests/unit/lang/lang_test --gtest_filter='*utation*'
-CC=clang-22 CXX=clang++-22 cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPLAIT_FUZZ=ON -DPLAIT_BENCH=OFF \
+CC=clang-22 CXX=clang++-22 cmake -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPLAIT_FUZZ=ON -DPLAIT_BENCH=OFF -DPLAIT_UNITY=4 \
   -DPLAIT_SANITIZE=address,undefined >/dev/null
 cmake --build build/fuzz --target plait_fuzzers
 for fuzzer in build/fuzz/tests/fuzz/*_fuzz; do
