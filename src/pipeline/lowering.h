@@ -109,6 +109,7 @@ class Lowering {
   void meet_replica();
   void statement(const ir::StmtRef& stmt);
   void control(const ir::StmtRef& stmt);
+  void branch(const ir::If& node, const Value& cond, const std::function<void(const ir::Body&)>& body);
 
   // loops.cpp
   void loop_over(const ir::For& loop, const Value& begin, const Value& end,
@@ -123,7 +124,8 @@ class Lowering {
     plan::Token token;
     int barrier;  ///< of replica 0; the others' follow
   };
-  void open_turns(const plan::LoopPlan& plan, const Value& begin, const Value& end);
+  void open_turns(const plan::LoopPlan& plan, const std::vector<Step>& list, const Value& begin, const Value& end);
+  std::string turn_obstacle(const plan::Token& token, const plan::LoopPlan& plan, const std::vector<Step>& list) const;
   void wait_turn(const ir::Stmt& stmt);
   void pass_turn(const ir::Stmt& stmt);
   std::int64_t turn_threads() const;
