@@ -153,7 +153,7 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, con
 /// The iterations in which all stages run: first those in which no mask has anything to hide, then the others.
 void Lowering::steady(const For& loop, const std::vector<Step>& list, const plan::LoopPlan& plan, const Value& begin,
                       const Value& end, const std::function<void(const Value&)>& body) {
-  open_turns(plan, begin, end);
+  open_turns(plan, list, begin, end);
   auto turn = [&](const Value& now) {
     more_turns_ = now + scalars_.index(loop.axes.front().step) < end;
     body(now);
@@ -175,12 +175,27 @@ void Lowering::steady(const For& loop, const std::vector<Step>& list, const plan
 
 // ---- Turns ---------------------------------------------------------------------------------------------------------
 
+/// Why replicas cannot take turns so; empty where they can. A named barrier counts one arrival: who passes a turn on
+/// must know that the turn before was taken, which it does where it has waited for it in the same iteration.
+std::string Lowering::turn_obstacle(const plan::Token& token, const plan::LoopPlan& plan,
+                                    const std::vector<Step>& list) const {
+  if (placed_.replicas < 2) return "a token needs replicas that take turns, and `math` has one";
+  for (const graph::StmtName& name : {token.from, token.to}) {
+    if (std::none_of(list.begin(), list.end(), [&](const Step& step) { return names_.at(step.stmt.get()) == name; }))
+      return fmt::format("a token of {}, which stands under a condition, has no placement yet", graph::text_of(name));
+  }
+  if (plan.find(token.from)->order >= plan.find(token.to)->order) return {};
+  return fmt::format("a token of {}, which a turn issues before {}, has no placement yet", graph::text_of(token.from),
+                     graph::text_of(token.to));
+}
+
 /// Replicas take turns: each issues the second statement of a token only when the one before it has issued the first.
 /// Each has a named barrier on which it waits and the one before it arrives.
-void Lowering::open_turns(const plan::LoopPlan& plan, const Value& begin, const Value& end) {
+void Lowering::open_turns(const plan::LoopPlan& plan, const std::vector<Step>& list, const Value& begin,
+                          const Value& end) {
   for (const plan::Token& token : plan.tokens) {
-    if (placed_.replicas < 2) {
-      diags_.error(Rule::place_operation, token.at.loc, "a token needs replicas that take turns, and `math` has one");
+    if (std::string why = turn_obstacle(token, plan, list); !why.empty()) {
+      diags_.error(Rule::place_operation, token.at.loc, why);
       return;
     }
     turns_.push_back({token, next_barrier_});
