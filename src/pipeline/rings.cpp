@@ -136,6 +136,8 @@ void RingFinder::users(const Body& body, Load& load) {
                                      behind ? "again" : "behind"));
     }
   }
+  // Slots are given back by who reads them.
+  if (load.readers.empty()) refuse(*load.copy, fmt::format("nothing behind it reads `{}`", load.buffer->name));
 }
 
 void RingFinder::body(const Body& body, const plan::LoopPlan* plan) {
@@ -188,7 +190,7 @@ void RingFinder::join(const std::vector<Load>& loads, const plan::LoopPlan* plan
   }
   if (!ring) {
     ring = rings_.rings_.size();
-    Ring made{"", {}, depth, planned};
+    Ring made{"", {}, depth, 1, planned};
     for (const Load& load : loads) {
       if (std::find(made.buffers.begin(), made.buffers.end(), load.buffer) == made.buffers.end())
         made.buffers.push_back(load.buffer);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 
 #include "place/placed.h"
@@ -12,7 +13,8 @@ struct Ring {
   std::string name;
   std::vector<ir::Buffer> buffers;
   std::int64_t depth = 1;
-  bool planned = false;  ///< the schedule gives the depth
+  std::int64_t least = 1;  ///< slots without which the roles would wait for each other
+  bool planned = false;    ///< the schedule gives the depth
 
   std::int64_t slot_bytes() const;  ///< of shared memory, each tile aligned
 };
@@ -33,6 +35,7 @@ class Rings {
   /// Rings that a statement or its body fills, ascending.
   const std::vector<std::size_t>& filled_within(const ir::Stmt& stmt) const;
   std::optional<std::size_t> ring_of(const ir::Buffer& buffer) const;
+  void need(std::size_t ring, std::int64_t least) { rings_[ring].least = std::max(rings_[ring].least, least); }
   void deepen(std::size_t ring, std::int64_t depth) { rings_[ring].depth = depth; }
 
  private:
