@@ -56,6 +56,8 @@ void Lowering::load_body(const Body& body) {
               });
     } else if (const auto* node = std::get_if<If>(&stmt->node)) {
       branch(*node, scalars_.convert(node->cond), [&](const Body& inner) { load_body(inner); });
+    } else if (const auto* task = std::get_if<Task>(&stmt->node)) {
+      load_body(task->body);
     } else {
       diags_.error(Rule::place_operation, stmt->loc, "loads within this statement have no placement yet");
     }

@@ -24,11 +24,7 @@ std::vector<const plan::Slot*> Lowering::places_of(const Stmt& stmt, const plan:
     if (slot != nullptr) found.push_back(slot);
   };
   note(stmt);
-  if (const auto* node = std::get_if<If>(&stmt.node)) {
-    walk(node->then_body, note);
-    walk(node->else_body, note);
-  }
-  if (const auto* task = std::get_if<Task>(&stmt.node)) walk(task->body, note);
+  for_each_body_of(stmt, [&](const Body& body) { walk(body, note); });
   auto earlier = [](const plan::Slot* a, const plan::Slot* b) { return a->order < b->order; };
   std::sort(found.begin(), found.end(), earlier);
   return found;
@@ -162,8 +158,8 @@ void Lowering::lets_for(const Step& step, const std::vector<Step>& list) {
     });
   };
   for_each_expr(*step.stmt, note);
-  if (const auto* loop = std::get_if<For>(&step.stmt->node))
-    walk(loop->body, [&](const Stmt& inner) { for_each_expr(inner, note); });
+  for_each_body_of(*step.stmt,
+                   [&](const Body& body) { walk(body, [&](const Stmt& inner) { for_each_expr(inner, note); }); });
   std::vector<const Let*> needed;
   for (auto it = list.rbegin(); it != list.rend(); ++it) {
     const auto* node = std::get_if<Let>(&it->stmt->node);

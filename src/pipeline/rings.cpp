@@ -47,6 +47,8 @@ const Body* body_of(const Stmt& stmt) {
   return nullptr;
 }
 
+}  // namespace
+
 void for_each_body_of(const Stmt& stmt, const std::function<void(const Body&)>& fn) {
   if (const Body* body = body_of(stmt)) return fn(*body);
   if (const auto* node = std::get_if<If>(&stmt.node)) {
@@ -54,8 +56,6 @@ void for_each_body_of(const Stmt& stmt, const std::function<void(const Body&)>& 
     fn(node->else_body);
   }
 }
-
-}  // namespace
 
 std::int64_t Ring::slot_bytes() const {
   constexpr std::int64_t alignment = 1024;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "place/placed.h"
@@ -51,5 +52,7 @@ struct Touched {
   std::set<ir::Buffer> reads, writes;
 };
 Touched touched(const ir::Stmt& stmt);
+/// The bodies that stand in a statement.
+void for_each_body_of(const ir::Stmt& stmt, const std::function<void(const ir::Body&)>& fn);
 
 }  // namespace plait::pipeline
