@@ -77,6 +77,30 @@ void PipelinedWriter::choose_sizes() {
   store_each_ = rng_.chance(40);  // work on rows: a result in each iteration
   if (form_ == Form::rows && store_each_) varying_ = false;
   through_memory_ = rng_.chance(10);  // the threads leave something in memory on the way
+  keeps_ = rng_.chance(10);           // a product is kept in each iteration
+  ends_early_ = rng_.chance(5);       // the loop may end before all iterations
+  threads_ = rng_.chance(15);         // the author says how many threads there are
+  inout_ = rng_.chance(10);           // the result is added to what is there
+  if (varying_ || axes_ > 1 || serial_ || ends_early_) keeps_ = false;
+  if (ends_early_) store_each_ = false;
+  choose_type();
+}
+
+/// Now and then a type that tensor cores take in one order only, or not at all.
+void PipelinedWriter::choose_type() {
+  if (form_ != Form::product || !rng_.chance(12)) return;
+  if (rng_.chance(70)) {
+    type_ = rng_.pick({"e4m3", "e5m2"});
+    if (depth_ % 32 != 0) depth_ = 32;
+    trans_a_ = false;
+    trans_b_ = true;
+  } else {
+    type_ = "f32";
+    depth_ = 16;
+    columns_ = rng_.pick({16, 24, 32});
+  }
+  if (out_ != "f32") out_ = "bf16";
+  apart_ = false;
 }
 
 /// Extents of one call: few blocks, with and without tails, from no iteration on.
@@ -104,6 +128,7 @@ void PipelinedWriter::choose_calls() {
   const std::int64_t grain = rng_.chance(10) ? 1 : 8;
   dims_["M"] = extent(row_tiles, rows_, trans_a_ && form_ == Form::product ? grain : 1);
   dims_["K"] = extent(trips_, step, grain);
+  if (form_ == Form::product && keeps_ && split_) dims_["L"] = std::int64_t{trips_} * columns_;
   if (form_ == Form::product && second_ && apart_) dims_["J"] = trips_ * 16;
   if (form_ == Form::product) dims_["N"] = extent(column_tiles, columns_, grain);
   if (form_ != Form::product && axes_ > 1) dims_["H"] = column_tiles;
@@ -112,6 +137,7 @@ void PipelinedWriter::choose_calls() {
 
 /// The first axis counts tiles of rows but in products, where it counts those of columns, as kernels have it.
 std::string PipelinedWriter::grid() const {
+  const std::string threads = threads_ ? fmt::format("  threads {}\n", rows_ == 128 ? 256 : 128) : "";
   const std::string rows = fmt::format("ceildiv(M, {})", rows_);
   std::string text = "  grid bx = ";
   if (form_ == Form::product && axes_ > 1) {
@@ -119,7 +145,7 @@ std::string PipelinedWriter::grid() const {
   } else {
     text += rows + (axes_ > 1 ? ", by = H" : "");
   }
-  return text + (axes_ > 2 ? ", bz = Z\n" : "\n");
+  return text + (axes_ > 2 ? ", bz = Z\n" : "\n") + threads;
 }
 
 std::string PipelinedWriter::header() const {
@@ -128,7 +154,8 @@ std::string PipelinedWriter::header() const {
   if (form_ == Form::product) {
     text += fmt::format("A: in {}[{}{}], B: in {}[{}{}], ", type_, z, trans_a_ ? "K, M" : "M, K", type_, z,
                         trans_b_ ? "N, K" : "K, N");
-    text += fmt::format("W: in f32[{}], E: in f32[N], C: out {}[{}M, N]", kWeights, out_, z);
+    text += fmt::format("W: in f32[{}], E: in f32[N], C: {} {}[{}M, N]", kWeights, inout_ ? "inout" : "out", out_, z);
+    if (keeps_ && split_) text += fmt::format(", T: out {}[M, L]", out_);
     if (second_ && apart_) text += fmt::format(", A2: in {0}[{1}M, J], B2: in {0}[{1}N, J]", type_, z);
     if (second_) text += fmt::format(", D: out f32[{}M, N]", z);
   } else if (form_ == Form::attention) {
@@ -173,7 +200,7 @@ void PipelinedWriter::frame() {
     line(fmt::format("acc = fragment f32[{}, {}]", rows_, head_));
     line(fmt::format("last = fragment f32[{}]", rows_));
     line(fmt::format("base = fragment f32[{}]", rows_));
-    line(fmt::format("copy({}, Q_s)", global("Q", row0_, "0")));
+    if (!serial_) line(fmt::format("copy({}, Q_s)", global("Q", row0_, "0")));
     line("clear(acc)");
   } else {
     line(fmt::format("x = {} {}[{}, {}]", in_memory_ ? "shared" : "fragment", type_, rows_, columns_));
@@ -202,6 +229,7 @@ void PipelinedWriter::pipelined(const std::string& k) {
   const std::string count = trips();
   nested(fmt::format("for {} in pipelined({}, stages={}):", k, count, stages), [&] {
     if (rng_.chance(25)) let(k);
+    if (ends_early_) end_early(k);
     if (form_ == Form::product) return product_body(k);
     if (form_ == Form::attention) return attention_body(k);
     rows_body(k);
@@ -212,6 +240,7 @@ void PipelinedWriter::loops() {
   if (serial_) {
     serial_var_ = "t";
     nested("for t in range(2):", [&] {
+      if (form_ == Form::attention) line(fmt::format("copy({}, Q_s)", global("Q", row0_ + " + t", "0")));
       pipelined("k");
       if (rng_.chance(40)) rows_of("r", "t");
     });
@@ -248,6 +277,20 @@ void PipelinedWriter::multiply(const std::string& into, bool clear) {
                    clear ? ", clear_accum=true" : ""));
 }
 
+/// The threads change a tile before it is multiplied.
+void PipelinedWriter::rescale_tile(const std::string& k) {
+  const int rows = trans_a_ ? depth_ : rows_, columns = trans_a_ ? rows_ : depth_;
+  nested(fmt::format("for i, j in parallel({}, {}):", rows, columns),
+         [&] { line(fmt::format("A_s[i, j] = {}(f32(A_s[i, j]) * 0.5 + f32({}) * 0.125)", type_, k)); });
+}
+
+/// The rest of the iterations, or of this one, is left out.
+void PipelinedWriter::end_early(const std::string& k) {
+  const auto at = rng_.between(1, 4);
+  const bool all = rng_.chance(50);
+  nested(fmt::format("if {} == {}:", k, at), [&] { line(all ? "break" : "continue"); });
+}
+
 /// Another product, of the same tiles or of tiles of its own.
 void PipelinedWriter::multiply_again(const std::string& k) {
   if (!second_) return;
@@ -275,6 +318,7 @@ void PipelinedWriter::product_body(const std::string& k) {
     });
   }
   load_operands(k);
+  if (through_memory_) rescale_tile(k);
   if (vector && !loaded) load_vector(k);
   multiply("S", true);
   const bool again_first = rng_.chance(50);
@@ -310,6 +354,7 @@ void PipelinedWriter::scores_to_sums(const std::string& k) {
   }
   perhaps_guarded(15, k, [&] { reduce_rows(k); });
   if (form_ != Form::product) return;
+  if (keeps_ && k == "k") line(fmt::format("copy(S, T[{}, {} * {}])", row0_, k, columns_));
   const bool weighted = rng_.chance(40);
   perhaps_guarded(20, k, [&] {
     nested(fmt::format("for i, j in parallel({}, {}):", rows_, columns_),
@@ -426,6 +471,11 @@ void PipelinedWriter::epilogue() {
   } else if (rng_.chance(40)) {
     nested(fmt::format("for i, j in parallel({}, {}):", rows_, columns),
            [&] { line("acc[i, j] = acc[i, j] * 0.5 + sum[i] - r[i]"); });
+  }
+  if (form_ == Form::product && inout_) {
+    line(fmt::format("old = fragment {}[{}, {}]", out_, rows_, columns_));
+    line(fmt::format("copy({}, old)", global("C", row0_, column0_)));
+    nested(fmt::format("for i, j in parallel({}, {}):", rows_, columns_), [&] { line("acc[i, j] += f32(old[i, j])"); });
   }
   if (through_memory_) {
     line(fmt::format("out_s = shared {}[{}, {}]", out_, rows_, columns));

@@ -25,6 +25,7 @@ class PipelinedWriter {
 
  private:
   void choose_sizes();
+  void choose_type();
   void choose_calls();
   std::string header() const;
   std::string grid() const;
@@ -55,6 +56,8 @@ class PipelinedWriter {
   void mask(const std::string& tile, const std::string& k);
   void elements(const std::string& tile, const std::string& k);
   void rows_of(const std::string& vector, const std::string& k);
+  void rescale_tile(const std::string& k);
+  void end_early(const std::string& k);
   void epilogue();
 
   std::string global(const std::string& tensor, const std::string& row, const std::string& column) const;
@@ -74,6 +77,7 @@ class PipelinedWriter {
   bool trans_a_ = false, trans_b_ = true, split_ = false, second_ = false, apart_ = false, vector_ = false,
        in_memory_ = false;
   bool serial_ = false, twice_ = false, varying_ = false, causal_ = false, store_each_ = false, through_memory_ = false;
+  bool keeps_ = false, ends_early_ = false, threads_ = false, inout_ = false;
   std::string type_ = "bf16", out_ = "f32";
   std::string row0_ = "0", column0_ = "0";  ///< where the block's tile begins
   std::string serial_var_;                  ///< of the serial loop around, if there is one
