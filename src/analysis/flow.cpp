@@ -272,7 +272,9 @@ FlowEdge FlowProblem::measure(FlowEdge edge, IslSet deltas) const {
   auto min = isl_number(isl_set_dim_min_val(deltas.copy(), 0)), max = isl_number(isl_set_dim_max_val(deltas.copy(), 0));
   edge.exact = min && min == max;
   bool known = edge.exact || (affine_[edge.from] && affine_[edge.to]);
-  if (min && known) edge.distance = *min / *step;
+  // isl's least value may lie below that of the integers in the set; what is behind is reached in a later iteration.
+  bool ahead = accesses_[edge.from].statement < accesses_[edge.to].statement;
+  if (min && known) edge.distance = std::max<std::int64_t>(*min / *step, ahead ? 0 : 1);
   return edge;
 }
 

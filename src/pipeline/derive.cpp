@@ -62,7 +62,8 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
   Kernel kernel = place::swap_products(written, derived.remarks);
   if (options.schedule) {
     derived.schedule = *options.schedule;
-    Diagnostics found = plan::check(derived.schedule, kernel, graph::build(kernel), device);
+    auto check = [&](const auto& graphs) { return plan::check(derived.schedule, kernel, graphs, device); };
+    Diagnostics found = options.graphs != nullptr ? check(*options.graphs) : check(graph::build(kernel));
     if (found.has_errors()) return found;
   } else {
     auto plan = plan::plan_by_rules(kernel, device);

@@ -7,6 +7,9 @@ namespace plait::pipeline {
 struct DeriveOptions {
   place::Assumptions assumptions;
   std::optional<plan::Schedule> schedule;  ///< in the place of the rules planner's
+  /// The tasks of the kernel's loops, of whoever derives many schedules of one kernel: finding them takes most of the
+  /// time. Null: they are found.
+  const std::vector<graph::TaskGraph>* graphs = nullptr;
 };
 /// A role program, the schedule that it carries out, and where a slower way was taken.
 struct Derived {

@@ -57,14 +57,9 @@ void Lowering::load_body(const Body& body) {
                 load_body(loop->body);
               });
     } else if (const auto* node = std::get_if<If>(&stmt->node)) {
-      auto inner = [&](const Body& b, bool holds) {
-        BodyScope scope(*this);
-        scalars_.assume(node->cond, holds);
-        load_body(b);
-      };
-      roles::build::Builder::Then otherwise;
-      if (!node->else_body.empty()) otherwise = [&] { inner(node->else_body, false); };
-      b_.if_(scalars_.convert(node->cond), [&] { inner(node->then_body, true); }, otherwise);
+      branch(*node, scalars_.convert(node->cond), [&](const Body& inner) { load_body(inner); });
+    } else if (const auto* task = std::get_if<Task>(&stmt->node)) {
+      load_body(task->body);
     } else {
       diags_.error(Rule::place_operation, stmt->loc, "loads within this statement have no placement yet");
     }

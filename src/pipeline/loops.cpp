@@ -15,27 +15,44 @@ bool counts_iterations(const For& loop) {
   return as_int(axis.begin) == 0 && as_int(axis.step) == 1;
 }
 
-/// The statements of the loop in the order of the schedule; stages count from the first one that computes. Statements
-/// that the schedule does not name are lets, which stand before all and are evaluated for each stage that uses them.
+/// The places that the schedule gives a statement of the role that computes: its own, or those of what stands under its
+/// condition.
+std::vector<const plan::Slot*> Lowering::places_of(const Stmt& stmt, const plan::LoopPlan& plan) const {
+  std::vector<const plan::Slot*> found;
+  auto note = [&](const Stmt& s) {
+    const plan::Slot* slot = rings_.filled_by(s) ? nullptr : plan.find(names_.at(&s));
+    if (slot != nullptr) found.push_back(slot);
+  };
+  note(stmt);
+  for_each_body_of(stmt, [&](const Body& body) { walk(body, note); });
+  auto earlier = [](const plan::Slot* a, const plan::Slot* b) { return a->order < b->order; };
+  std::sort(found.begin(), found.end(), earlier);
+  return found;
+}
+
+/// The statements of the loop in the order of the schedule; stages count from the first one that computes. Lets that
+/// the schedule does not name stand before all, or behind the lets that they need, and are evaluated for each stage
+/// that uses them.
 std::vector<Lowering::Step> Lowering::steps_of(const For& loop, const plan::LoopPlan& plan) {
   struct Placed {
     Step step;
     int order;
   };
   std::vector<Placed> list;
+  std::unordered_map<const VarDecl*, int> lets;  // the orders of those that the schedule names
   int least = INT_MAX;
   for (const StmtRef& stmt : loop.body) {
-    const plan::Slot* slot = plan.find(names_.at(stmt.get()));
-    if (slot == nullptr && std::holds_alternative<If>(stmt->node)) {
-      // A guard: its statements carry the places; they share one.
-      walk(std::get<If>(stmt->node).then_body, [&](const Stmt& inner) {
-        const plan::Slot* own = plan.find(names_.at(&inner));
-        if (own != nullptr && !rings_.filled_by(inner) && slot == nullptr) slot = own;
+    std::vector<const plan::Slot*> places = places_of(*stmt, plan);
+    int stage = places.empty() ? 0 : places.front()->stage, order = places.empty() ? -1 : places.front()->order;
+    if (!places.empty()) least = std::min(least, stage);
+    if (const auto* let = std::get_if<Let>(&stmt->node)) {
+      walk(let->value, [&](const Expr& e) {
+        const auto* ref = std::get_if<VarRef>(&e.node);
+        auto needed = ref == nullptr || !places.empty() ? lets.end() : lets.find(ref->var.get());
+        if (needed != lets.end()) order = std::max(order, needed->second);
       });
+      if (order >= 0) lets[let->var.get()] = order;
     }
-    int stage = slot == nullptr ? 0 : slot->stage, order = slot == nullptr ? -1 : slot->order;
-    bool computes = slot != nullptr && !rings_.filled_by(*stmt);
-    if (computes) least = std::min(least, stage);
     list.push_back({{stmt, stage}, order});
   }
   std::stable_sort(list.begin(), list.end(), [](const Placed& a, const Placed& b) { return a.order < b.order; });
@@ -45,6 +62,49 @@ std::vector<Lowering::Step> Lowering::steps_of(const For& loop, const plan::Loop
     steps.push_back(placed.step);
   }
   return steps;
+}
+
+/// Slots that rings need where stages lie apart. Tiles are loaded in the order of the program, so that with an item of
+/// one ring all items before it have a slot; the reader wants it in its first stage, and has by then given back what an
+/// iteration has read whose last stage lies before.
+void Lowering::deepen_rings() {
+  struct Use {
+    std::size_t begin = 0, end = 0;  ///< the first and the last of its loads in the body
+    int first = INT_MAX, last = 0;   ///< stages that read it
+  };
+  walk(kernel_.body, [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<For>(&stmt.node);
+    const plan::LoopPlan* plan = loop == nullptr ? nullptr : schedule_.find(names_.at(&stmt));
+    if (plan == nullptr || !overlaps(loop->body)) return;
+    std::map<std::size_t, Use> uses;
+    for (std::size_t i = 0; i < loop->body.size(); ++i) {
+      auto ring = rings_.filled_by(*loop->body[i]);
+      if (ring) uses.emplace(*ring, Use{i, i}).first->second.end = i;
+    }
+    for (const Step& step : steps_of(*loop, *plan)) {
+      for (std::size_t ring : rings_.read_by(*step.stmt)) {
+        auto use = uses.find(ring);
+        if (use == uses.end()) continue;
+        use->second.first = std::min(use->second.first, step.stage);
+        use->second.last = std::max(use->second.last, step.stage);
+      }
+    }
+    for (const auto& [ring, use] : uses) {
+      for (const auto& [other, wanted] : uses) {
+        if (wanted.first == INT_MAX) continue;
+        rings_.need(ring, use.last - wanted.first + (use.begin <= wanted.end ? 1 : 0));
+      }
+    }
+  });
+  for (std::size_t r = 0; r < rings_.all().size(); ++r) {
+    const Ring& ring = rings_.all()[r];
+    if (ring.depth >= ring.least) continue;
+    remarks_.push_back(
+        {kernel_.loc, fmt::format("`{}` has {} slots: its tiles are loaded in the order of the program, and "
+                                  "read stages behind others",
+                                  ring.name, ring.least)});
+    rings_.deepen(r, ring.least);
+  }
 }
 
 /// The loop, its first iteration `begin`, its last one before `end`.
@@ -79,6 +139,16 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
   ramp(list, span, loop, plan);
 }
 
+/// A let that has a place in the schedule is computed there, once an iteration, and kept for those that use it.
+bool Lowering::keep_let(const Stmt& stmt, const plan::LoopPlan& plan) {
+  const auto* let = std::get_if<Let>(&stmt.node);
+  if (let == nullptr || plan.find(names_.at(&stmt)) == nullptr) return false;
+  Var kept = b_.var(fresh(let->var->name), let->var->type, zero_of(let->var->type));
+  registers_.insert_or_assign(let->var.get(), kept);
+  scalars_.bind(let->var, kept);
+  return true;
+}
+
 /// The lets of the loop that a step uses, evaluated for the iteration that it belongs to.
 void Lowering::lets_for(const Step& step, const std::vector<Step>& list) {
   std::set<const VarDecl*> used;
@@ -88,12 +158,12 @@ void Lowering::lets_for(const Step& step, const std::vector<Step>& list) {
     });
   };
   for_each_expr(*step.stmt, note);
-  if (const auto* loop = std::get_if<For>(&step.stmt->node))
-    walk(loop->body, [&](const Stmt& inner) { for_each_expr(inner, note); });
+  for_each_body_of(*step.stmt,
+                   [&](const Body& body) { walk(body, [&](const Stmt& inner) { for_each_expr(inner, note); }); });
   std::vector<const Let*> needed;
   for (auto it = list.rbegin(); it != list.rend(); ++it) {
     const auto* node = std::get_if<Let>(&it->stmt->node);
-    if (node == nullptr || !used.contains(node->var.get())) continue;
+    if (node == nullptr || !used.contains(node->var.get()) || registers_.contains(node->var.get())) continue;
     note(node->value);
     needed.push_back(node);
   }
@@ -105,7 +175,7 @@ void Lowering::lets_for(const Step& step, const std::vector<Step>& list) {
 void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, const plan::LoopPlan& plan) {
   std::vector<Step> list;
   for (const Step& step : all) {
-    if (!std::holds_alternative<Let>(step.stmt->node)) list.push_back(step);
+    if (!std::holds_alternative<Let>(step.stmt->node) || keep_let(*step.stmt, plan)) list.push_back(step);
   }
   const LoopAxis& axis = loop.axes.front();
   Value trips = b_.let(fresh("trips"), scalars_.index(axis.end));
@@ -153,7 +223,7 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, con
 /// The iterations in which all stages run: first those in which no mask has anything to hide, then the others.
 void Lowering::steady(const For& loop, const std::vector<Step>& list, const plan::LoopPlan& plan, const Value& begin,
                       const Value& end, const std::function<void(const Value&)>& body) {
-  open_turns(plan, begin, end);
+  open_turns(plan, list, begin, end);
   auto turn = [&](const Value& now) {
     more_turns_ = now + scalars_.index(loop.axes.front().step) < end;
     body(now);
@@ -175,12 +245,27 @@ void Lowering::steady(const For& loop, const std::vector<Step>& list, const plan
 
 // ---- Turns ---------------------------------------------------------------------------------------------------------
 
+/// Why replicas cannot take turns so; empty where they can. A named barrier counts one arrival: who passes a turn on
+/// must know that the turn before was taken, which it does where it has waited for it in the same iteration.
+std::string Lowering::turn_obstacle(const plan::Token& token, const plan::LoopPlan& plan,
+                                    const std::vector<Step>& list) const {
+  if (placed_.replicas < 2) return "a token needs replicas that take turns, and `math` has one";
+  for (const graph::StmtName& name : {token.from, token.to}) {
+    if (std::none_of(list.begin(), list.end(), [&](const Step& step) { return names_.at(step.stmt.get()) == name; }))
+      return fmt::format("a token of {}, which stands under a condition, has no placement yet", graph::text_of(name));
+  }
+  if (plan.find(token.from)->order >= plan.find(token.to)->order) return {};
+  return fmt::format("a token of {}, which a turn issues before {}, has no placement yet", graph::text_of(token.from),
+                     graph::text_of(token.to));
+}
+
 /// Replicas take turns: each issues the second statement of a token only when the one before it has issued the first.
 /// Each has a named barrier on which it waits and the one before it arrives.
-void Lowering::open_turns(const plan::LoopPlan& plan, const Value& begin, const Value& end) {
+void Lowering::open_turns(const plan::LoopPlan& plan, const std::vector<Step>& list, const Value& begin,
+                          const Value& end) {
   for (const plan::Token& token : plan.tokens) {
-    if (placed_.replicas < 2) {
-      diags_.error(Rule::place_operation, token.at.loc, "a token needs replicas that take turns, and `math` has one");
+    if (std::string why = turn_obstacle(token, plan, list); !why.empty()) {
+      diags_.error(Rule::place_operation, token.at.loc, why);
       return;
     }
     turns_.push_back({token, next_barrier_});

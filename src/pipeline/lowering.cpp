@@ -60,6 +60,7 @@ Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, 
       head_names_(builtin_names()),
       next_barrier_(placed.replicas + 1),
       sums_(find_sums(placed)) {
+  find_computed_lets();
   scalars_.elements([this](const Load& load, const Values& index) { return read(load.buffer, index); });
 }
 
@@ -103,6 +104,7 @@ void Lowering::head() {
     b_.launch({stay ? min(Value(b_.builtins().sms), items_) : items_});
   }
   declare_homes();
+  deepen_rings();
   fit_rings();
   for (const Ring& ring : rings_.all()) staged_bytes_ += ring.depth * ring.slot_bytes();
   declare_maps(kernel_.body);
@@ -267,17 +269,27 @@ Value Lowering::decode(const Value& number) {
   return place;
 }
 
-bool Lowering::is_uniform_let(const Let& node) const {
-  bool ok = true;
-  walk(node.value, [&](const Expr& e) {
-    const auto* load = std::get_if<Load>(&e.node);
-    if (load != nullptr && load->buffer->scope != Scope::global) ok = false;
+/// Whether every role knows the value: it comes from no buffer on chip.
+bool Lowering::is_uniform_let(const Let& node) const { return !computed_.contains(node.var.get()); }
+
+/// Lets whose values come from buffers on chip, by way of other lets too.
+void Lowering::find_computed_lets() {
+  walk(kernel_.body, [&](const Stmt& stmt) {
+    const auto* node = std::get_if<Let>(&stmt.node);
+    if (node == nullptr) return;
+    walk(node->value, [&](const Expr& e) {
+      const auto* load = std::get_if<Load>(&e.node);
+      const auto* ref = std::get_if<VarRef>(&e.node);
+      bool on_chip = load != nullptr && load->buffer->scope != Scope::global;
+      if (on_chip || (ref != nullptr && computed_.contains(ref->var.get()))) computed_.insert(node->var.get());
+    });
   });
-  return ok;
 }
 
 void Lowering::let(const Let& node) {
   Value value = scalars_.convert(node.value);
+  auto kept = registers_.find(node.var.get());
+  if (kept != registers_.end()) return b_.set(kept->second, converted(node.var->type, value));
   scalars_.bind(node.var, b_.let(fresh(node.var->name), value));
   scalars_.add_let(node);
 }

@@ -70,6 +70,7 @@ class Lowering {
   void refuse_schedule(const Loc& loc, const std::string& what);
   void check_slot(const plan::Slot& slot);
   void check_versions(const plan::Versions& versions);
+  void check_guards(const ir::For& loop, const plan::LoopPlan& plan);
 
   void work(const std::function<void()>& item);
   Value in_cluster(std::size_t axis, const Value& place) const;
@@ -87,6 +88,7 @@ class Lowering {
   roles::SmemRef tile(const ir::Buffer& buffer, const Values& index);
   void advance(const std::vector<std::size_t>& rings);
   bool is_uniform_let(const ir::Let& node) const;
+  void find_computed_lets();
 
   // loads.cpp: the role that loads
   void load_role();
@@ -112,12 +114,16 @@ class Lowering {
   void meet_replica();
   void statement(const ir::StmtRef& stmt);
   void control(const ir::StmtRef& stmt);
+  void branch(const ir::If& node, const Value& cond, const std::function<void(const ir::Body&)>& body);
 
   // loops.cpp
   void loop_over(const ir::For& loop, const Value& begin, const Value& end,
                  const std::function<void(const Value&)>& body);
   void pipelined_loop(const ir::For& loop, const plan::LoopPlan& plan);
+  std::vector<const plan::Slot*> places_of(const ir::Stmt& stmt, const plan::LoopPlan& plan) const;
   std::vector<Step> steps_of(const ir::For& loop, const plan::LoopPlan& plan);
+  void deepen_rings();
+  bool keep_let(const ir::Stmt& stmt, const plan::LoopPlan& plan);
   void lets_for(const Step& step, const std::vector<Step>& list);
   void ramp(const std::vector<Step>& all, int span, const ir::For& loop, const plan::LoopPlan& plan);
   void steady(const ir::For& loop, const std::vector<Step>& list, const plan::LoopPlan& plan, const Value& begin,
@@ -126,7 +132,8 @@ class Lowering {
     plan::Token token;
     int barrier;  ///< of replica 0; the others' follow
   };
-  void open_turns(const plan::LoopPlan& plan, const Value& begin, const Value& end);
+  void open_turns(const plan::LoopPlan& plan, const std::vector<Step>& list, const Value& begin, const Value& end);
+  std::string turn_obstacle(const plan::Token& token, const plan::LoopPlan& plan, const std::vector<Step>& list) const;
   void wait_turn(const ir::Stmt& stmt);
   void pass_turn(const ir::Stmt& stmt);
   std::int64_t turn_threads() const;
@@ -212,6 +219,8 @@ class Lowering {
   Value item_rows_ = 0, items_ = 0;  ///< work items along the first axis, and of all
   std::vector<Value> counters_;
   std::vector<ir::Var> counter_vars_;
+  std::set<const ir::VarDecl*> computed_;                      ///< lets whose values come from buffers on chip
+  std::unordered_map<const ir::VarDecl*, ir::Var> registers_;  ///< of lets that have a place in the schedule
   int lead_ = 0;  ///< stages by which the step being emitted runs behind the counters
 
   std::unordered_map<const ir::BufferDecl*, roles::Smem> scratch_;  ///< of fragments that statements need in memory

@@ -104,7 +104,7 @@ void Lowering::fit_rings() {
     for (std::size_t r = 0; r < rings_.all().size(); ++r) {
       const Ring& ring = rings_.all()[r];
       bytes += ring.depth * ring.slot_bytes();
-      if (ring.depth > 1 && (!largest || ring.slot_bytes() > rings_.all()[*largest].slot_bytes())) largest = r;
+      if (ring.depth > ring.least && (!largest || ring.slot_bytes() > rings_.all()[*largest].slot_bytes())) largest = r;
     }
     if (bytes <= limit || !largest) return;
     rings_.deepen(*largest, rings_.all()[*largest].depth - 1);

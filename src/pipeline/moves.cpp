@@ -124,6 +124,9 @@ void Lowering::staged_store(const Stmt& stmt) {
     b_.elect([&] { b_.add(roles::BulkWait{static_cast<int>(staging.slices) - 1, true}); });
     meet_replica();
   };
+  // Where the slices are no multiple of their places, the first one has the place of the last one of the time before.
+  std::int64_t slices = static_shape(*op.operands[0].buffer)[1] / staging.chunk;
+  if (slices % staging.slices != 0) b_.elect([&] { b_.add(roles::BulkWait{0, true}); });
   in_slices(stmt, before, [&](const Values& slice, const Values& to) {
     b_.add(roles::Fence{roles::FenceKind::proxy_async});
     meet_replica();

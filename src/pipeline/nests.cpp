@@ -78,14 +78,7 @@ void Threads::body(const Body& body) {
 }
 
 void Threads::branch(const If& node) {
-  auto inner = [&](const Body& b, bool holds) {
-    Lowering::BodyScope scope(l_);
-    scalars_.assume(node.cond, holds);
-    body(b);
-  };
-  Builder::Then otherwise;
-  if (!node.else_body.empty()) otherwise = [&] { inner(node.else_body, false); };
-  b_.if_(value(node.cond), [&] { inner(node.then_body, true); }, otherwise);
+  l_.branch(node, value(node.cond), [&](const Body& inner) { body(inner); });
 }
 
 /// In shared memory one thread alone is here.

@@ -47,6 +47,8 @@ const Body* body_of(const Stmt& stmt) {
   return nullptr;
 }
 
+}  // namespace
+
 void for_each_body_of(const Stmt& stmt, const std::function<void(const Body&)>& fn) {
   if (const Body* body = body_of(stmt)) return fn(*body);
   if (const auto* node = std::get_if<If>(&stmt.node)) {
@@ -54,8 +56,6 @@ void for_each_body_of(const Stmt& stmt, const std::function<void(const Body&)>& 
     fn(node->else_body);
   }
 }
-
-}  // namespace
 
 std::int64_t Ring::slot_bytes() const {
   constexpr std::int64_t alignment = 1024;
@@ -136,6 +136,8 @@ void RingFinder::users(const Body& body, Load& load) {
                                      behind ? "again" : "behind"));
     }
   }
+  // Slots are given back by who reads them.
+  if (load.readers.empty()) refuse(*load.copy, fmt::format("nothing behind it reads `{}`", load.buffer->name));
 }
 
 void RingFinder::body(const Body& body, const plan::LoopPlan* plan) {
@@ -188,7 +190,7 @@ void RingFinder::join(const std::vector<Load>& loads, const plan::LoopPlan* plan
   }
   if (!ring) {
     ring = rings_.rings_.size();
-    Ring made{"", {}, depth, planned};
+    Ring made{"", {}, depth, 1, planned};
     for (const Load& load : loads) {
       if (std::find(made.buffers.begin(), made.buffers.end(), load.buffer) == made.buffers.end())
         made.buffers.push_back(load.buffer);

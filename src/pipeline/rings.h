@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <map>
 
 #include "place/placed.h"
@@ -12,7 +14,8 @@ struct Ring {
   std::string name;
   std::vector<ir::Buffer> buffers;
   std::int64_t depth = 1;
-  bool planned = false;  ///< the schedule gives the depth
+  std::int64_t least = 1;  ///< slots without which the roles would wait for each other
+  bool planned = false;    ///< the schedule gives the depth
 
   std::int64_t slot_bytes() const;  ///< of shared memory, each tile aligned
 };
@@ -33,6 +36,7 @@ class Rings {
   /// Rings that a statement or its body fills, ascending.
   const std::vector<std::size_t>& filled_within(const ir::Stmt& stmt) const;
   std::optional<std::size_t> ring_of(const ir::Buffer& buffer) const;
+  void need(std::size_t ring, std::int64_t least) { rings_[ring].least = std::max(rings_[ring].least, least); }
   void deepen(std::size_t ring, std::int64_t depth) { rings_[ring].depth = depth; }
 
  private:
@@ -48,5 +52,7 @@ struct Touched {
   std::set<ir::Buffer> reads, writes;
 };
 Touched touched(const ir::Stmt& stmt);
+/// The bodies that stand in a statement.
+void for_each_body_of(const ir::Stmt& stmt, const std::function<void(const ir::Body&)>& fn);
 
 }  // namespace plait::pipeline

@@ -151,6 +151,22 @@ void Lowering::one_after_another(const std::vector<Step>& list) {
   advance(filled(list));
 }
 
+/// Of a condition that is a literal here only the chosen branch is there, as in the text, and its names stay taken.
+void Lowering::branch(const If& node, const Value& cond, const std::function<void(const Body&)>& body) {
+  if (auto known = as_int(cond.expr())) {
+    Scalars::Scope scope(scalars_);
+    return body(*known != 0 ? node.then_body : node.else_body);
+  }
+  auto inner = [&](const Body& of, bool holds) {
+    BodyScope scope(*this);
+    scalars_.assume(node.cond, holds);
+    body(of);
+  };
+  roles::build::Builder::Then otherwise;
+  if (!node.else_body.empty()) otherwise = [&] { inner(node.else_body, false); };
+  b_.if_(cond, [&] { inner(node.then_body, true); }, otherwise);
+}
+
 void Lowering::statement(const StmtRef& stmt) {
   if (const auto* node = std::get_if<Let>(&stmt->node)) return let(*node);
   if (std::holds_alternative<Alloc>(stmt->node)) return;
@@ -174,16 +190,8 @@ void Lowering::control(const StmtRef& stmt) {
   if (std::holds_alternative<Break>(stmt->node)) return jump(true);
   if (std::holds_alternative<Continue>(stmt->node)) return jump(false);
   if (const auto* task = std::get_if<Task>(&stmt->node)) return math_body(task->body);
-  if (const auto* node = std::get_if<If>(&stmt->node)) {
-    auto inner = [&](const Body& body, bool holds) {
-      BodyScope scope(*this);
-      scalars_.assume(node->cond, holds);
-      math_body(body);
-    };
-    roles::build::Builder::Then otherwise;
-    if (!node->else_body.empty()) otherwise = [&] { inner(node->else_body, false); };
-    return b_.if_(scalars_.convert(node->cond), [&] { inner(node->then_body, true); }, otherwise);
-  }
+  if (const auto* node = std::get_if<If>(&stmt->node))
+    return branch(*node, scalars_.convert(node->cond), [&](const Body& body) { math_body(body); });
   diags_.error(Rule::place_operation, stmt->loc, "this statement has no placement yet");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/visit.h"
 #include "pipeline/lowering.h"
 
 namespace plait::pipeline {
@@ -42,7 +43,30 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
     for (const plan::Slot& slot : loop.slots) check_slot(slot);
     for (const plan::Versions& versions : loop.versions) check_versions(versions);
   }
+  walk(kernel_.body, [&](const Stmt& stmt) {
+    const auto* loop = std::get_if<For>(&stmt.node);
+    const plan::LoopPlan* plan = loop == nullptr ? nullptr : schedule.find(names_.at(&stmt));
+    if (plan != nullptr && overlaps(loop->body)) check_guards(*loop, *plan);
+  });
   return !diags_.has_errors();
+}
+
+/// What stands under one condition is done together, in one stage, with nothing of the loop in between.
+void Lowering::check_guards(const For& loop, const plan::LoopPlan& plan) {
+  for (const StmtRef& stmt : loop.body) {
+    std::vector<const plan::Slot*> places = places_of(*stmt, plan);
+    if (places.size() < 2) continue;
+    bool together = std::all_of(places.begin(), places.end(),
+                                [&](const plan::Slot* slot) { return slot->stage == places.front()->stage; });
+    for (const StmtRef& other : loop.body) {
+      if (other == stmt) continue;
+      for (const plan::Slot* slot : places_of(*other, plan))
+        together = together && (slot->order < places.front()->order || slot->order > places.back()->order);
+    }
+    if (together) continue;
+    const Loc& at = places.front()->at.loc;
+    refuse_schedule(at.known() ? at : stmt->loc, "a condition whose statements have places apart");
+  }
 }
 
 void Lowering::refuse_schedule(const Loc& loc, const std::string& what) {

@@ -69,6 +69,18 @@ TEST(Graph, Matmul) {
   EXPECT_EQ(graph.find({"copy", 11, 2}), std::nullopt);
 }
 
+/// A statement is reached by one behind it in a later iteration only, however hard the bounds of the loop are to say.
+TEST(Graph, NoDependenceGoesBackWithinAnIteration) {
+  auto graphs = graphs_of(
+      "kernel k(A: in f16[M, K], C: out f32[M, N]):\n  grid bx = ceildiv(N, 64), by = ceildiv(M, 64)\n"
+      "  S = fragment f32[64, 64]\n  acc = fragment f32[64, 64]\n  clear(acc)\n"
+      "  for k in pipelined(min(ceildiv(K, 32), bx + 1), stages=3):\n    clear(S)\n    if k <= by + 2:\n"
+      "      for i, j in parallel(64, 64):\n        S[i, j] = S[i, j] * 0.5 + f32(k) * 0.125\n"
+      "    for i, j in parallel(64, 64):\n      if (i + k) % 3 == 0:\n        S[i, j] += 1.0\n"
+      "    for i, j in parallel(64, 64):\n      acc[i, j] += S[i, j]\n  copy(acc, C[by * 64, bx * 64])\n");
+  for (const Edge& edge : graphs.at(0).edges) EXPECT_TRUE(edge.from < edge.to || edge.least() > 0);
+}
+
 TEST(Graph, StatementsOfOneLineAreCounted) {
   auto graphs = graphs_of(
       "def load(A, k, S):\n  copy(A[0, k * 32], S)\n\n"

@@ -1,0 +1,186 @@
+// Programs and schedules that were carried out wrongly once: what the random ones found, made small.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "plan/check.h"
+#include "random/schedules/trial.h"
+#include "roundtrip.h"
+
+namespace plait::test {
+namespace {
+
+using Dims = std::map<std::string, std::int64_t>;
+
+/// The schedule gives the bytes of the serial one, or is refused with these words.
+void expect_same(const std::string& program, const Dims& dims, const std::string& schedule,
+                 const std::string& refused = {}) {
+  auto kernel = load(program);
+  ASSERT_TRUE(kernel.ok()) << kernel.diagnostics().render();
+  auto read = plan::parse(std::make_shared<const SourceFile>("test.schedule", schedule));
+  ASSERT_TRUE(read.ok()) << read.diagnostics().render();
+  ScheduledProgram made(std::move(*kernel), dims, 1);
+  const Scheduled of = made.scheduled();
+  ASSERT_EQ(plan::check(*read, of.kernel, of.graphs, of.device).render(), "");
+  const ScheduledProgram::Finding serial = made.run_serial();
+  ASSERT_EQ(serial.problem, "");
+  ASSERT_EQ(serial.refused, "");
+  const ScheduledProgram::Finding found = made.run(*read);
+  EXPECT_EQ(found.problem, "");
+  EXPECT_EQ(found.refused, refused);
+}
+
+/// C = A·Bᵀ by tiles of `rows` x `columns` x 16; `body` stands in the loop behind the copies at lines 7 and 8.
+std::string product(int rows, int columns, const std::string& body) {
+  return fmt::format(
+      "kernel k(A: in bf16[M, K], B: in bf16[N, K], C: out bf16[M, N]):\n"
+      "  grid bx = ceildiv(N, {1}), by = ceildiv(M, {0})\n"
+      "  A_s = shared bf16[{0}, 16]\n  B_s = shared bf16[{1}, 16]\n  acc = fragment f32[{0}, {1}]\n  clear(acc)\n"
+      "  for k in pipelined(ceildiv(K, 16), stages=1):\n    copy(A[by * {0}, k * 16], A_s)\n"
+      "    copy(B[bx * {1}, k * 16], B_s)\n{2}  copy(acc, C[by * {0}, bx * {1}])\n",
+      rows, columns, body);
+}
+
+const char* const kLoop =
+    "loop k@7: planner hand\n  copy@8: role load, unit tma, stage 0, order 0\n"
+    "  copy@9: role load, unit tma, stage 0, order 1\n";
+
+/// Three slices take turns at two places: the first slice of a tile has the place of the last one of the tile before.
+TEST(Found, SlicesOfAStoreThatAreNoMultipleOfTheirPlaces) {
+  expect_same(product(64, 48, "    gemm(A_s, B_s, acc, trans_B=true)\n"), {{"M", 256}, {"N", 96}, {"K", 16}},
+              "schedule k device h200\nplace:\n  work persistent\n"
+              "loop k@7: planner hand\n  copy@8: unit tma, stage 0, order 0\n  copy@9: unit tma, stage 0, order 1\n"
+              "  gemm@10: unit tensor, stage 0, order 2\n");
+}
+
+/// In the part of a loop that fills the pipeline a condition on the iteration is a literal, which texts do not keep.
+TEST(Found, AConditionThatIsALiteralWhileThePipelineFills) {
+  expect_same(product(64, 16,
+                      "    gemm(A_s, B_s, acc, trans_B=true)\n    if k > 0:\n"
+                      "      for i, j in parallel(64, 16):\n        acc[i, j] += 1.0\n    if k < 9:\n"
+                      "      for i, j in parallel(64, 16):\n        acc[i, j] *= 0.5\n"),
+              {{"M", 64}, {"N", 16}, {"K", 64}},
+              "schedule k device h200\nloop k@7: planner hand\n  copy@8: unit tma, stage 0, order 0\n"
+              "  copy@9: unit tma, stage 0, order 1\n  gemm@10: unit tensor, stage 0, order 4\n"
+              "  each@12: unit cuda, stage 1, order 2\n  each@15: unit cuda, stage 1, order 3\n");
+}
+
+/// A named barrier counts one arrival: who passes the turn on before it takes its own may arrive twice.
+TEST(Found, ATurnThatIsPassedOnBeforeItIsTaken) {
+  const std::string two = "    gemm(A_s, B_s, acc, trans_B=true)\n    gemm(A_s, B_s, acc, trans_B=true)\n";
+  const std::string place =
+      "schedule k device h200\nplace:\n  work persistent\n  role load: warps 4\n  role math: warps 4, replicas 2 over "
+      "rows\n";
+  const std::string rest =
+      "  gemm@10: role math, unit tensor, stage 0, order 2\n  gemm@11: role math, unit tensor, stage 0, order 3\n"
+      "  ring {A_s, B_s}: depth 2\n";
+  const Dims dims = {{"M", 256}, {"N", 32}, {"K", 128}};
+  expect_same(product(128, 16, two), dims, place + kLoop + rest + "  token gemm@10 -> gemm@11\n",
+              "a token of gemm@, which a turn issues before gemm@, has no placement yet");
+  expect_same(product(128, 16, two), dims, place + kLoop + rest + "  token gemm@11 -> gemm@10\n");
+  expect_same(product(128, 16,
+                      "    gemm(A_s, B_s, acc, trans_B=true)\n    if k < 3:\n"
+                      "      gemm(A_s, B_s, acc, trans_B=true)\n"),
+              dims,
+              place + kLoop +
+                  "  gemm@10: role math, unit tensor, stage 0, order 2\n"
+                  "  gemm@12: role math, unit tensor, stage 0, order 3\n  ring {A_s, B_s}: depth 2\n"
+                  "  token gemm@12 -> gemm@12\n",
+              "a token of gemm@, which stands under a condition, has no placement yet");
+}
+
+/// Tiles of one loop that are read at different times: the loader must not wait for a slot of one while the reader
+/// waits for the next item of the other.
+TEST(Found, TilesThatAreReadStagesApart) {
+  const std::string program =
+      "kernel k(A: in bf16[M, K], B: in bf16[N, K], C: out f32[M, N], D: out f32[M, N]):\n"
+      "  grid bx = ceildiv(N, 16), by = ceildiv(M, 64)\n"
+      "  A_s = shared bf16[64, 16]\n  B_s = shared bf16[16, 16]\n  E_s = shared bf16[16, 16]\n"
+      "  acc = fragment f32[64, 16]\n  acc2 = fragment f32[64, 16]\n  r = fragment f32[64]\n  clear(acc)\n  "
+      "clear(acc2)\n"
+      "  for k in pipelined(ceildiv(K, 16), stages=1):\n"
+      "    copy(A[by * 64, k * 16], A_s)\n    copy(B[bx * 16, k * 16], B_s)\n    gemm(A_s, B_s, acc, trans_B=true)\n"
+      "    copy(B[bx * 16, k * 16], E_s)\n    for i, j in parallel(64, 16):\n      acc2[i, j] += f32(E_s[0, j])\n"
+      "  copy(acc, C[by * 64, bx * 16])\n  copy(acc2, D[by * 64, bx * 16])\n";
+  expect_same(program, {{"M", 64}, {"N", 16}, {"K", 128}},
+              "schedule k device h200\nloop k@11: planner hand\n  copy@12: unit tma, stage 0, order 0\n"
+              "  copy@13: unit tma, stage 0, order 1\n  gemm@14: unit tensor, stage 0, order 2\n"
+              "  copy@15: unit tma, stage 2, order 3\n  each@16: unit cuda, stage 2, order 4\n");
+}
+
+/// The schedule names what stands in a `task` or an `else`, which have no place of their own.
+TEST(Found, PlacesOfWhatStandsInATask) {
+  expect_same(
+      product(64, 16,
+              "    gemm(A_s, B_s, acc, trans_B=true)\n    task(latency=500, ii=64):\n"
+              "      for i, j in parallel(64, 16):\n        acc[i, j] *= 0.5\n    if k == 1:\n      pass\n    else:\n"
+              "      for i, j in parallel(64, 16):\n        acc[i, j] += 1.0\n"),
+      {{"M", 64}, {"N", 16}, {"K", 64}},
+      "schedule k device h200\nloop k@7: planner hand\n  copy@8: unit tma, stage 0, order 0\n"
+      "  copy@9: unit tma, stage 0, order 1\n  gemm@10: unit tensor, stage 0, order 2\n"
+      "  each@12: unit cuda, stage 0, order 3\n  each@17: unit cuda, stage 0, order 4\n");
+}
+
+/// What stands under a condition uses lets of the loop; loads may stand in a task.
+TEST(Found, LetsAndLoadsOfWhatStandsInsideOthers) {
+  expect_same(
+      "kernel k(A: in bf16[M, K], B: in bf16[N, K], W: in f32[16], C: out bf16[M, N]):\n"
+      "  grid bx = ceildiv(N, 16), by = ceildiv(M, 64)\n"
+      "  A_s = shared bf16[64, 16]\n  B_s = shared bf16[16, 16]\n  acc = fragment f32[64, 16]\n  clear(acc)\n"
+      "  for k in pipelined(ceildiv(K, 16), stages=1):\n    w = W[k % 16]\n"
+      "    copy(A[by * 64, k * 16], A_s)\n    copy(B[bx * 16, k * 16], B_s)\n"
+      "    gemm(A_s, B_s, acc, trans_B=true)\n    if k < bx + 2:\n"
+      "      for i, j in parallel(64, 16):\n        acc[i, j] += w\n"
+      "  for m in pipelined(ceildiv(K, 16), stages=1):\n    task(latency=500, ii=64):\n"
+      "      copy(A[by * 64, m * 16], A_s)\n      copy(B[bx * 16, m * 16], B_s)\n"
+      "      gemm(A_s, B_s, acc, trans_B=true)\n  copy(acc, C[by * 64, bx * 16])\n",
+      {{"M", 64}, {"N", 16}, {"K", 64}},
+      "schedule k device h200\nloop k@7: planner hand\n  copy@9: unit tma, stage 0, order 0\n"
+      "  copy@10: unit tma, stage 0, order 1\n  gemm@11: unit tensor, stage 0, order 3\n"
+      "  each@13: unit cuda, stage 1, order 2\n"
+      "loop m@15: planner hand\n  task@16: unit tensor, stage 0, order 0\n");
+}
+
+TEST(Found, AConditionWhoseStatementsHavePlacesApart) {
+  expect_same(
+      product(64, 16,
+              "    S = fragment f32[64, 16]\n    gemm(A_s, B_s, S, trans_B=true, clear_accum=true)\n    if k < 2:\n"
+              "      for i, j in parallel(64, 16):\n        S[i, j] *= 0.5\n"
+              "      for i, j in parallel(64, 16):\n        acc[i, j] += S[i, j]\n"
+              "    for i, j in parallel(64, 16):\n      S[i, j] += 1.0\n"),
+      {{"M", 64}, {"N", 16}, {"K", 64}},
+      "schedule k device h200\nloop k@7: planner hand\n  copy@8: unit tma, stage 0, order 0\n"
+      "  copy@9: unit tma, stage 0, order 1\n  gemm@11: unit tensor, stage 0, order 4\n"
+      "  each@13: unit cuda, stage 0, order 5\n  each@15: unit cuda, stage 1, order 2\n"
+      "  each@17: unit cuda, stage 1, order 3\n",
+      "a condition whose statements have places apart has no placement yet");
+}
+
+/// A let that reads a tile is computed in its place, while the slot is there; what follows from it comes behind it.
+TEST(Found, LetsThatReadATile) {
+  const std::string body =
+      "    w = f32(B_s[0, 3])\n    v = w + 1.0\n    gemm(A_s, B_s, acc, trans_B=true)\n"
+      "    for i, j in parallel(64, 16):\n      acc[i, j] += v\n";
+  const Dims dims = {{"M", 64}, {"N", 16}, {"K", 96}};
+  expect_same(product(64, 16, body), dims,
+              "schedule k device h200\nloop k@7: planner hand\n  copy@8: unit tma, stage 0, order 0\n"
+              "  copy@9: unit tma, stage 0, order 1\n  let@10: unit cuda, stage 0, order 2\n"
+              "  gemm@12: unit tensor, stage 0, order 3\n  each@13: unit cuda, stage 0, order 4\n");
+  expect_same(product(64, 16, body), dims,
+              "schedule k device h200\nloop k@7: planner hand\n  copy@8: unit tma, stage 0, order 0\n"
+              "  copy@9: unit tma, stage 0, order 1\n  let@10: unit cuda, stage 0, order 4\n"
+              "  gemm@12: unit tensor, stage 0, order 5\n  each@13: unit cuda, stage 1, order 2\n");
+}
+
+/// Nobody gives back a tile that nobody reads.
+TEST(Found, ATileThatNobodyReads) {
+  expect_same(product(64, 16,
+                      "    E_s = shared bf16[16, 16]\n    copy(B[bx * 16, k * 16], E_s)\n"
+                      "    gemm(A_s, B_s, acc, trans_B=true)\n"),
+              {{"M", 64}, {"N", 16}, {"K", 96}},
+              "schedule k device h200\nloop k@7: planner hand\n  copy@8: unit tma, stage 0, order 0\n"
+              "  copy@9: unit tma, stage 0, order 1\n  copy@11: unit tma, stage 0, order 2\n"
+              "  gemm@12: unit tensor, stage 0, order 3\n");
+}
+
+}  // namespace
+}  // namespace plait::test

@@ -1,0 +1,235 @@
+// Every kernel of kernels/ that has a pipelined loop, with every number of stages and every trip count around it, plain
+// and persistent: a seeded pairwise sample of them, all of them where the environment variable PLAIT_SOAK is set.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "random/schedules/trial.h"
+#include "roundtrip.h"
+
+namespace plait::test {
+namespace {
+
+using Dims = std::map<std::string, std::int64_t>;
+
+/// A kernel with small tiles, and a call of it whose longest loop has so many iterations.
+struct Sample {
+  std::string label, kernel;
+  lang::Bindings bindings;
+  std::function<Dims(std::int64_t trips)> dims;
+  /// The parameter that trips follow from, where it is one of compile time, and its value for one trip.
+  std::string length = {};
+  int each = 0;
+};
+
+/// `trips` tiles of so many elements, the last one not whole.
+std::int64_t tiles(std::int64_t trips, std::int64_t tile, std::int64_t cut) {
+  return trips == 0 ? 0 : trips * tile - cut;
+}
+
+std::vector<Sample> samples() {
+  auto product = [](std::int64_t trips) { return Dims{{"M", 72}, {"N", 40}, {"K", tiles(trips, 32, 8)}}; };
+  auto rows = [](std::int64_t trips) { return Dims{{"M", 5}, {"N", tiles(trips, 64, 8)}}; };
+  auto attention = [](std::int64_t trips) {
+    return Dims{{"B", 1}, {"H", 2}, {"Hkv", 1}, {"Sq", 72}, {"Sk", tiles(trips, 32, 5)}};
+  };
+  const lang::Bindings small = {{"dtype", "bf16"}, {"block_M", "64"}, {"block_N", "32"}, {"block_K", "32"}};
+  const lang::Bindings narrow = {{"dtype", "bf16"}, {"block_M", "64"}, {"block_N", "32"}, {"D", "32"}};
+  const lang::Bindings line = {{"block_N", "64"}};
+  auto with = [](lang::Bindings bindings, const lang::Bindings& more) {
+    for (const auto& [name, value] : more) bindings[name] = value;
+    return bindings;
+  };
+  return {
+      {"matmul", "matmul", small, product},
+      {"matmul_f32_out", "matmul", with(small, {{"out_dtype", "f32"}}), product},
+      {"matmul_nt", "matmul_nt", small, product},
+      {"matmul_tn", "matmul_tn", with(small, {{"block_N", "64"}}), product},
+      {"matmul_f32", "matmul", with(small, {{"dtype", "f32"}}), product},
+      {"matmul_bias_act", "matmul_bias_act", small, product},
+      {"batched_matmul", "batched_matmul", small,
+       [](std::int64_t trips) { return Dims{{"batch", 2}, {"M", 40}, {"N", 40}, {"K", tiles(trips, 32, 8)}}; }},
+      {"matmul_int4",
+       "matmul_int4",
+       {{"block_K", "64"}, {"group", "32"}},
+       [](std::int64_t trips) { return Dims{{"M", 40}, {"N", 72}, {"K", tiles(trips, 64, 32)}}; }},
+      {"attention", "attention", narrow, attention},
+      {"attention_causal", "attention", with(narrow, {{"causal", "true"}}), attention},
+      {"conv2d",
+       "conv2d",
+       {{"dtype", "f16"}, {"padding", "0"}, {"block_M", "64"}, {"block_F", "16"}, {"block_C", "16"}},
+       [](std::int64_t trips) {
+         return Dims{{"batch", 1}, {"H", 9},  {"W", 8}, {"C", tiles(trips, 16, 8)}, {"KH", 1}, {"KW", 1},
+                     {"F", 24},    {"OH", 9}, {"OW", 8}};
+       }},
+      {"gemv",
+       "gemv",
+       {{"dtype", "bf16"}, {"block_K", "64"}},
+       [](std::int64_t trips) { return Dims{{"M", 13}, {"K", tiles(trips, 64, 8)}}; }},
+      {"softmax", "softmax", line, rows},
+      {"layernorm", "layernorm", with(line, {{"dtype", "f16"}}), rows},
+      {"rmsnorm", "rmsnorm", with(line, {{"dtype", "bf16"}}), rows},
+      {"mamba2_chunk_scan",
+       "mamba2_chunk_scan",
+       {{"P", "16"}, {"N", "32"}, {"block_K", "64"}},
+       [](std::int64_t trips) { return Dims{{"B", 1}, {"S", trips * 64}, {"H", 2}, {"G", 1}}; },
+       "L",
+       64},
+      {"mamba2_chunk_state",
+       "mamba2_chunk_state",
+       {{"P", "64"}, {"N", "32"}, {"block_L", "32"}},
+       [](std::int64_t trips) { return Dims{{"B", 1}, {"S", trips * 32}, {"H", 2}, {"G", 1}}; },
+       "L",
+       32},
+  };
+}
+
+Result<ir::Kernel> load_sample(const Sample& sample, std::int64_t trips) {
+  lang::Bindings bindings = sample.bindings;
+  if (sample.each != 0) bindings[sample.length] = std::to_string(trips * sample.each);
+  return load(read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, sample.kernel)), bindings);
+}
+
+struct Case {
+  std::size_t sample;
+  int stages;
+  std::int64_t trips;
+  plan::WorkKind work;
+};
+
+/// Trip counts around a number of stages: none, one, where the loop is as long as the ring is deep, and behind it.
+std::int64_t trips_of(int kind, int stages) {
+  const int depth = std::max(stages, 1);
+  return std::vector<int>{0, 1, depth, depth + 1, 2 * depth + 1}.at(static_cast<std::size_t>(kind));
+}
+
+/// Cases that have every pair of values of two of their columns.
+std::vector<Case> pairwise(std::size_t count, Rng& rng) {
+  using Row = std::array<int, 4>;
+  const Row extents = {static_cast<int>(count), 5, 5, 2};
+  std::set<std::array<int, 4>> open;  // two columns and their values
+  auto pairs_of = [](const Row& row) {
+    std::vector<std::array<int, 4>> pairs;
+    for (int a = 0; a < 4; ++a) {
+      for (int b = a + 1; b < 4; ++b)
+        pairs.push_back({a, b, row[static_cast<std::size_t>(a)], row[static_cast<std::size_t>(b)]});
+    }
+    return pairs;
+  };
+  auto draw = [&] {
+    Row row{};
+    for (std::size_t c = 0; c < row.size(); ++c) row[c] = static_cast<int>(rng.between(0, extents[c] - 1));
+    return row;
+  };
+  for (int n = 0; n < extents[0] * extents[1] * extents[2] * extents[3]; ++n) {
+    const Row row = {n % extents[0], n / extents[0] % 5, n / extents[0] / 5 % 5, n / extents[0] / 25};
+    for (const auto& pair : pairs_of(row)) open.insert(pair);
+  }
+  std::vector<Case> cases;
+  while (!open.empty()) {
+    const std::array<int, 4> must = *open.begin();
+    Row best{};
+    std::size_t most = 0;
+    for (int n = 0; n < 30; ++n) {
+      Row row = draw();
+      for (std::size_t c : {0U, 1U}) row[static_cast<std::size_t>(must[c])] = must[c + 2];
+      const auto pairs = pairs_of(row);
+      const auto fresh = static_cast<std::size_t>(
+          std::count_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return open.contains(pair); }));
+      if (fresh > most) best = row;
+      most = std::max(most, fresh);
+    }
+    for (const auto& pair : pairs_of(best)) open.erase(pair);
+    cases.push_back({static_cast<std::size_t>(best[0]), best[1], trips_of(best[2], best[1]),
+                     best[3] == 0 ? plan::WorkKind::plain : plan::WorkKind::persistent});
+  }
+  return cases;
+}
+
+std::vector<Case> all_cases(std::size_t count) {
+  std::vector<Case> cases;
+  for (std::size_t sample = 0; sample < count; ++sample) {
+    for (int stages = 0; stages <= 4; ++stages) {
+      for (std::int64_t trips = 0; trips <= 2 * std::max(stages, 1) + 1; ++trips) {
+        for (auto work : {plan::WorkKind::plain, plan::WorkKind::persistent})
+          cases.push_back({sample, stages, trips, work});
+      }
+    }
+  }
+  return cases;
+}
+
+/// The programs of one sample by trip count, each with what its serial schedule gives.
+class Programs {
+ public:
+  explicit Programs(const Sample& sample) : sample_(sample) {}
+
+  void check(const Case& c) {
+    SCOPED_TRACE(
+        fmt::format("{}: {} stages, {} iterations, {}", sample_.label, c.stages, c.trips, plan::name_of(c.work)));
+    // Where the length is one of compile time, a loop has an iteration.
+    const std::int64_t trips = sample_.each == 0 ? c.trips : std::max<std::int64_t>(c.trips, 1);
+    ScheduledProgram* program = of(trips);
+    if (program == nullptr) return;
+    plan::Schedule schedule = serial_schedule(program->scheduled(), 0);
+    schedule.loops = staged_loops(program->scheduled(), c.stages);
+    schedule.place.work.kind = c.work;
+    const ScheduledProgram::Finding found = program->run(schedule);
+    EXPECT_EQ(found.refused, "");
+    if (!found.problem.empty()) ADD_FAILURE() << found.problem << "\n" << plan::print(schedule);
+  }
+
+ private:
+  ScheduledProgram* of(std::int64_t trips) {
+    auto [it, fresh] = made_.emplace(trips, nullptr);
+    if (!fresh) return it->second.get();
+    auto kernel = load_sample(sample_, trips);
+    if (!kernel) {
+      ADD_FAILURE() << kernel.diagnostics().render();
+      return nullptr;
+    }
+    auto program = std::make_unique<ScheduledProgram>(std::move(*kernel), sample_.dims(trips), 7);
+    const ScheduledProgram::Finding found = program->run_serial();
+    if (!found.problem.empty() || !found.refused.empty()) {
+      ADD_FAILURE() << found.problem << found.refused;
+      return nullptr;
+    }
+    it->second = std::move(program);
+    return it->second.get();
+  }
+
+  const Sample& sample_;
+  std::map<std::int64_t, std::unique_ptr<ScheduledProgram>> made_;
+};
+
+class Kernels : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(Kernels, AnyStagesAndTripsGiveTheSameBytes) {
+  const std::vector<Sample> all = samples();
+  Rng rng(20);
+  const bool whole = std::getenv("PLAIT_SOAK") != nullptr;
+  Programs programs(all.at(GetParam()));
+  for (const Case& c : whole ? all_cases(all.size()) : pairwise(all.size(), rng)) {
+    if (c.sample == GetParam()) programs.check(c);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, Kernels, testing::Range<std::size_t>(0, samples().size()),
+                         [](const auto& at) { return samples()[at.param].label; });
+
+TEST(KernelSamples, HaveEveryKernelWithAPipelinedLoop) {
+  std::set<std::string> known;
+  for (const Sample& sample : samples()) known.insert(sample.kernel);
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(PLAIT_SOURCE_DIR) + "/kernels")) {
+    if (entry.path().extension() != ".tile") continue;
+    const bool pipelined = read_file(entry.path()).find("in pipelined(") != std::string::npos;
+    EXPECT_TRUE(!pipelined || known.contains(entry.path().stem())) << entry.path();
+  }
+}
+
+}  // namespace
+}  // namespace plait::test

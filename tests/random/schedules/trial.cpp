@@ -1,0 +1,182 @@
+#include "random/schedules/trial.h"
+
+#include <fmt/format.h>
+
+#include "interp/interp.h"
+#include "machine/load.h"
+#include "pipeline/assume.h"
+#include "place/swap.h"
+#include "roles/parse.h"
+#include "runtime/bind.h"
+#include "runtime/compare.h"
+
+namespace plait::test {
+
+namespace {
+
+constexpr int kInterleavings = 2;
+
+ir::Kernel swapped(const ir::Kernel& kernel) {
+  std::vector<place::Remark> remarks;
+  return place::swap_products(kernel, remarks);
+}
+
+/// What a diagnostic says, without the names and numbers of the program.
+std::string kind_of(const Diagnostics& found) {
+  std::string text = found.list().front().message, kind;
+  bool quoted = false;
+  for (char c : text) {
+    if (c == '`' || c == '\'') quoted = !quoted;
+    if (!quoted && (c < '0' || c > '9')) kind += c;
+  }
+  return kind;
+}
+
+struct Refused {
+  std::string why;
+};
+
+/// Of a role program that was refused: whether what it was refused for is a limit that the lowering knows and names.
+bool is_named(const Diagnostics& found) {
+  const Rule rule = found.list().front().rule;
+  return rule == Rule::place_operation || rule == Rule::pipeline_capacity || rule == Rule::place_registers ||
+         rule == Rule::pipeline_ring;
+}
+
+}  // namespace
+
+const machine::Device& gpu() {
+  static const machine::Device device = *machine::load_device("h200");
+  return device;
+}
+
+ScheduledProgram::ScheduledProgram(ir::Kernel kernel, std::map<std::string, std::int64_t> dims, std::uint64_t seed)
+    : kernel_(std::move(kernel)),
+      swapped_(swapped(kernel_)),
+      graphs_(graph::build(swapped_)),
+      dims_(std::move(dims)),
+      seed_(seed) {}
+
+Result<pipeline::Derived> ScheduledProgram::derive(const plan::Schedule& schedule) const {
+  pipeline::DeriveOptions options;
+  options.assumptions = pipeline::assume(kernel_, dims_);
+  options.schedule = schedule;
+  options.graphs = &graphs_;
+  return pipeline::derive(kernel_, gpu(), options);
+}
+
+namespace {
+
+/// A simulation in which nothing was found, or a throw with what was.
+sim::Trial clean_trial(const roles::Program& program, const sim::Call& call, int sms, std::uint64_t interleaving) {
+  sim::Options options;
+  options.costs = sim::costs_of(gpu());
+  options.interleaving = interleaving;
+  auto trial = sim::run_trial(program, call, sms, options);
+  if (!trial) throw InternalError(trial.diagnostics().render());
+  if (trial->outcome.diagnostics.has_errors())
+    throw InternalError(fmt::format("interleaving {} on {} multiprocessors:\n{}", interleaving, sms,
+                                    trial->outcome.diagnostics.render()));
+  return std::move(*trial);
+}
+
+}  // namespace
+
+const sim::Trial& ScheduledProgram::serial(int replicas) {
+  auto known = serial_.find(replicas);
+  if (known != serial_.end()) return known->second;
+  auto made = derive(serial_schedule(scheduled(), replicas));
+  if (!made && is_named(made.diagnostics())) throw Refused{"serial: " + kind_of(made.diagnostics())};
+  if (!made) throw InternalError("the serial schedule:\n" + made.diagnostics().render());
+  if (!call_) {
+    auto call = sim::draw_call(made->program, dims_, {}, seed_);
+    if (!call) throw InternalError(call.diagnostics().render());
+    call_.emplace(std::move(*call));
+  }
+  return serial_.emplace(replicas, clean_trial(made->program, *call_, 2, 0)).first->second;
+}
+
+std::vector<std::string> ScheduledProgram::tensor_names() const {
+  std::vector<std::string> names;
+  for (const ir::Param& param : kernel_.params) {
+    if (param.buffer != nullptr) names.push_back(param.buffer->name);
+  }
+  return names;
+}
+
+std::string ScheduledProgram::compare_with_interpreter(const sim::Trial& got) const {
+  std::vector<runtime::HostTensor> tensors;
+  std::vector<std::string> names = tensor_names();
+  runtime::Args args;
+  args.dims = dims_;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    tensors.push_back(call_->tensors[i].clone());
+    args.tensors[names[i]] = tensors.back().arg();
+  }
+  auto bound = runtime::bind(kernel_, args);
+  if (!bound) return bound.diagnostics().render();
+  const Diagnostics found = interp::interpret(kernel_, *bound);
+  if (!found.empty()) return "the interpreter finds:\n" + found.render();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const ir::TensorView view = got.tensors[i].view();
+    const double limit = runtime::default_tolerance(runtime::coarsest_rounding(kernel_, view.type));
+    const runtime::Comparison c = runtime::compare(view, runtime::to_doubles(tensors[i].view()), limit);
+    if (c.ok()) continue;
+    return fmt::format("`{}` is not what the interpreter computes: {} of {} elements, worst {}: {} for {}", names[i],
+                       c.failures, c.elements, c.worst, c.worst_got, c.worst_want);
+  }
+  return {};
+}
+
+ScheduledProgram::Finding ScheduledProgram::run_serial() try {
+  return {{}, compare_with_interpreter(serial(0))};
+} catch (const Refused& refused) {
+  return {refused.why, {}};
+} catch (const InternalError& error) {
+  return {{}, error.what()};
+}
+
+ScheduledProgram::Finding ScheduledProgram::run(const plan::Schedule& schedule) try {
+  int replicas = 0;
+  for (const plan::Role& role : schedule.place.roles) {
+    if (role.name == "math") replicas = role.replicas;
+  }
+  const sim::Trial& want = serial(replicas);
+  auto made = derive(schedule);
+  if (!made) {
+    if (!is_named(made.diagnostics())) return {{}, made.diagnostics().render()};
+    return {kind_of(made.diagnostics()), {}};
+  }
+  if (std::string wrong = text_problem(schedule, made->program); !wrong.empty()) return {{}, wrong};
+  for (int n = 1; n <= kInterleavings; ++n) {
+    const auto interleaving = seed_ * kInterleavings + static_cast<std::uint64_t>(n);
+    const sim::Trial got = clean_trial(made->program, *call_, n + static_cast<int>(seed_ % 2), interleaving);
+    const int differs = sim::first_difference(want, got);
+    if (differs >= 0)
+      return {{},
+              fmt::format("`{}` has other bytes than after the serial schedule, interleaving {}",
+                          tensor_names()[static_cast<std::size_t>(differs)], interleaving)};
+  }
+  return {};
+} catch (const Refused& refused) {
+  return {refused.why, {}};
+} catch (const InternalError& error) {
+  return {{}, error.what()};
+}
+
+std::string text_problem(const plan::Schedule& schedule, const roles::Program& program) {
+  const std::string text = plan::print(schedule), json = plan::to_json(schedule);
+  auto read = plan::parse(std::make_shared<const SourceFile>("drawn.schedule", text));
+  if (!read) return "the printed schedule is refused:\n" + read.diagnostics().render();
+  if (!(*read == schedule)) return "the printed schedule is another one:\n" + plan::print(*read);
+  auto from_json = plan::parse_json(std::make_shared<const SourceFile>("drawn.json", json));
+  if (!from_json) return "the schedule as JSON is refused:\n" + from_json.diagnostics().render();
+  if (!(*from_json == schedule)) return "the schedule as JSON is another one:\n" + json;
+  const std::string roles = roles::print(program);
+  auto again = roles::parse(std::make_shared<const SourceFile>("derived.roles", roles));
+  if (!again) return "the printed role program is refused:\n" + again.diagnostics().render() + roles;
+  if (!roles::equal(program, *again)) return "the printed role program is another one:\n" + roles;
+  return {};
+}
+
+}  // namespace plait::test

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "pipeline/derive.h"
+#include "random/schedules/draw.h"
+#include "random/schedules/writer.h"
+#include "sim/trial.h"
+
+namespace plait::test {
+
+const machine::Device& gpu();
+
+/// A program, one call of it, and what its serial schedules leave in the tensors.
+class ScheduledProgram {
+ public:
+  ScheduledProgram(ir::Kernel kernel, std::map<std::string, std::int64_t> dims, std::uint64_t seed);
+  ScheduledProgram(const ScheduledProgram&) = delete;
+  ScheduledProgram& operator=(const ScheduledProgram&) = delete;
+
+  Scheduled scheduled() const { return {swapped_, graphs_, gpu()}; }
+  struct Finding {
+    std::string refused;  ///< why there is no lowering
+    std::string problem;  ///< what is wrong
+  };
+  /// The serial schedule in the simulator against the interpreter.
+  Finding run_serial();
+  /// A schedule in the simulator: the bytes of the serial one, in two interleavings, and nothing found.
+  Finding run(const plan::Schedule& schedule);
+
+ private:
+  const sim::Trial& serial(int replicas);
+  std::vector<std::string> tensor_names() const;
+  std::string compare_with_interpreter(const sim::Trial& got) const;
+  Result<pipeline::Derived> derive(const plan::Schedule& schedule) const;
+
+  ir::Kernel kernel_, swapped_;
+  std::vector<graph::TaskGraph> graphs_;
+  std::map<std::string, std::int64_t> dims_;
+  std::uint64_t seed_;
+  std::optional<sim::Call> call_;
+  std::map<int, sim::Trial> serial_;  ///< by replicas
+};
+
+/// Whether the texts of a schedule and of the role program that it becomes say all of it; what is wrong, or nothing.
+std::string text_problem(const plan::Schedule& schedule, const roles::Program& program);
+
+}  // namespace plait::test
