@@ -18,6 +18,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(plait_options INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
                                                  $<$<CONFIG:Release>:-Wno-stringop-overread>)
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # std::stable_sort of libstdc++ 12 calls std::get_temporary_buffer.
+  target_compile_options(plait_options INTERFACE -Wno-deprecated-declarations)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # A file of ours allocates some 200 MB while it compiles: collecting garbage on the way takes a tenth of the time.
   target_compile_options(plait_options INTERFACE "SHELL:--param ggc-min-heapsize=262144")
