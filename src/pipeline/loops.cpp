@@ -128,7 +128,20 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
   const LoopAxis& axis = loop.axes.front();
   if (span == 0) {
     Value begin = scalars_.index(axis.begin), end = scalars_.index(axis.end);
-    return steady(loop, list, plan, begin, end, [&](const Value&) { one_after_another(list); });
+    std::optional<Flight> flight = flight_of(loop, list, plan);
+    steady(loop, list, plan, begin, end, [&](const Value& now) {
+      if (flight) take_up(*flight, now);
+      one_after_another(list, flight ? &*flight : nullptr);
+    });
+    if (!flight) return;
+    take_up(*flight, end);
+    await(0);
+    in_flight_ = nullptr;
+    return;
+  }
+  for (const plan::Slot& slot : plan.slots) {
+    if (slot.in_flight > 0)
+      refuse_schedule(slot.at.loc, "a product in flight over the end of its iteration, in a loop of several stages,");
   }
   if (!counts_iterations(loop)) {
     diags_.error(Rule::place_operation, axis.begin->loc,

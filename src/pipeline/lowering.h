@@ -102,19 +102,36 @@ class Lowering {
   };
   struct Group {  ///< of wgmma that may be under way
     std::set<ir::Buffer> reads, writes;
-    std::vector<std::pair<std::size_t, int>> releases;  ///< (ring, items behind) once it is done
+    struct Give {
+      std::size_t ring;
+      int behind;                  ///< items
+      std::optional<Value> where;  ///< only if this holds
+    };
+    std::vector<Give> releases;  ///< once it is done
   };
   void math_role();
   void math_body(const ir::Body& body);
   using Around = std::function<void(const Step&, const std::function<void()>&)>;
   void steps(const std::vector<Step>& list, int lead, const Around& around);
-  void one_after_another(const std::vector<Step>& list);
+  /// A product that its iteration leaves under way, with `count` - 1 before it.
+  struct Flight {
+    const ir::Stmt* product;
+    int count;
+    std::vector<std::size_t> rings;  ///< that it is the last to read
+  };
+  void one_after_another(const std::vector<Step>& list, const Flight* flight = nullptr);
   std::vector<std::size_t> filled(const std::vector<Step>& list) const;
   void give_back(std::size_t ring);
   void meet_replica();
   void statement(const ir::StmtRef& stmt);
   void control(const ir::StmtRef& stmt);
   void branch(const ir::If& node, const Value& cond, const std::function<void(const ir::Body&)>& body);
+
+  // flight.cpp
+  std::string flight_obstacle(const ir::For& loop, const std::vector<Step>& list, const Step& product) const;
+  std::optional<Flight> flight_of(const ir::For& loop, const std::vector<Step>& list, const plan::LoopPlan& plan);
+  void take_up(const Flight& flight, const Value& done);
+  void leave_under_way(const Flight& flight);
 
   // loops.cpp
   void loop_over(const ir::For& loop, const Value& begin, const Value& end,
@@ -230,6 +247,7 @@ class Lowering {
 
   std::unordered_map<const ir::BufferDecl*, Fragment> fragments_;
   std::deque<Group> under_way_;
+  const Flight* in_flight_ = nullptr;  ///< of the iteration being emitted
   enum class MaskMode { where_needed, none, always };
   MaskMode mask_mode_ = MaskMode::where_needed;
   std::set<const ir::Stmt*> masks_;  ///< that the loop being emitted has split its iterations by

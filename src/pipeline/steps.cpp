@@ -45,7 +45,13 @@ void Lowering::await(std::size_t pending) {
   if (under_way_.size() <= pending) return;
   b_.add(roles::WgmmaAwait{static_cast<int>(pending)});
   while (under_way_.size() > pending) {
-    for (auto [ring, behind] : under_way_.front().releases) release(ring, behind);
+    for (const Group::Give& give : under_way_.front().releases) {
+      if (give.where) {
+        b_.if_(*give.where, [&] { release(give.ring, give.behind); });
+      } else {
+        release(give.ring, give.behind);
+      }
+    }
     under_way_.pop_front();
   }
 }
@@ -89,7 +95,8 @@ void Lowering::steps(const std::vector<Step>& list, int lead, const Around& arou
       b_.origin(step.stmt->loc);
       lead_ = lead + step.stage;
       for (std::size_t ring : receives) b_.add(roles::Receive{item(ring, lead_)});
-      settle(touched(*step.stmt));
+      // Tensor cores add to a result in the order of the products.
+      if (in_flight_ == nullptr || in_flight_->product != step.stmt.get()) settle(touched(*step.stmt));
       complete_sums(*step.stmt);
       wait_turn(*step.stmt);
       statement(step.stmt);
@@ -116,7 +123,7 @@ void Lowering::give_back(std::size_t ring) {
                        [&](const Buffer& buffer) { return rings_.ring_of(buffer) == ring; });
   });
   if (reader == under_way_.rend()) return release(ring, lead_);
-  reader->releases.emplace_back(ring, lead_);
+  reader->releases.push_back({ring, lead_, {}});
 }
 
 /// Rings that these statements fill, each once.
@@ -145,9 +152,13 @@ void Lowering::math_body(const Body& body) {
   one_after_another(list);
 }
 
-void Lowering::one_after_another(const std::vector<Step>& list) {
+void Lowering::one_after_another(const std::vector<Step>& list, const Flight* flight) {
   steps(list, 0, [](const Step&, const std::function<void()>& emit) { emit(); });
-  await(0);
+  if (flight != nullptr) {
+    leave_under_way(*flight);
+  } else {
+    await(0);
+  }
   advance(filled(list));
 }
 

@@ -76,7 +76,6 @@ void Lowering::refuse_schedule(const Loc& loc, const std::string& what) {
 
 /// Copies into rings belong to `load`, everything else to `math`.
 void Lowering::check_slot(const plan::Slot& slot) {
-  if (slot.in_flight > 0) refuse_schedule(slot.at.loc, "a product in flight over the end of its iteration");
   if (slot.role.empty()) return;
   for (const auto& [stmt, name] : names_) {
     if (name != slot.stmt) continue;

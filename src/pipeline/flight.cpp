@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/visit.h"
+#include "pipeline/lowering.h"
+
+namespace plait::pipeline {
+
+using namespace ir;
+
+namespace {
+
+bool meet(const std::set<Buffer>& a, const std::set<Buffer>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const Buffer& buffer) { return b.contains(buffer); });
+}
+
+}  // namespace
+
+/// Why the product cannot be under way while the next iteration issues its own; empty where it can.
+std::string Lowering::flight_obstacle(const For& loop, const std::vector<Step>& list, const Step& product) const {
+  if (!counts_iterations(loop)) return "the loop does not count from 0 by 1";
+  Touched own = touched(*product.stmt);
+  for (const Step& step : list) {
+    if (step.stmt == product.stmt || rings_.filled_by(*step.stmt)) continue;
+    bool multiplies = false;
+    auto note = [&](const Stmt& stmt) {
+      const auto* op = std::get_if<TileOp>(&stmt.node);
+      multiplies = multiplies || (op != nullptr && op->kind == OpKind::gemm);
+    };
+    note(*step.stmt);
+    for_each_body_of(*step.stmt, [&](const Body& body) { walk(body, note); });
+    if (multiplies) return fmt::format("line {} multiplies too", step.stmt->loc.line);
+    Touched use = touched(*step.stmt);
+    if (meet(own.writes, use.reads) || meet(own.writes, use.writes) || meet(own.reads, use.writes))
+      return fmt::format("line {} needs it", step.stmt->loc.line);
+  }
+  return {};
+}
+
+/// The product of the loop that the schedule leaves under way over the end of its iteration.
+std::optional<Lowering::Flight> Lowering::flight_of(const For& loop, const std::vector<Step>& list,
+                                                    const plan::LoopPlan& plan) {
+  for (const Step& step : list) {
+    const plan::Slot* slot = plan.find(names_.at(step.stmt.get()));
+    auto atom = placed_.atoms.find(step.stmt.get());
+    if (slot == nullptr || slot->in_flight == 0 || atom == placed_.atoms.end()) continue;
+    std::string why = std::holds_alternative<place::GemmAtom>(atom->second) ? flight_obstacle(loop, list, step)
+                                                                            : "no instruction of a tensor core does it";
+    if (!why.empty()) {
+      remarks_.push_back({step.stmt->loc, fmt::format("the product is awaited in its iteration: {}", why)});
+      return {};
+    }
+    Flight flight{step.stmt.get(), slot->in_flight, {}};
+    for (std::size_t ring : filled(list)) {
+      auto reads = [&](const Step& other) {
+        const auto& rings = rings_.read_by(*other.stmt);
+        return !rings_.filled_by(*other.stmt) && std::find(rings.begin(), rings.end(), ring) != rings.end();
+      };
+      auto last = std::find_if(list.rbegin(), list.rend(), reads);
+      if (last != list.rend() && last->stmt == step.stmt) flight.rings.push_back(ring);
+    }
+    return flight;
+  }
+  return {};
+}
+
+/// The groups that earlier iterations have left under way, of which there are `done`, the oldest first. Slots that they
+/// read are given back when they are awaited.
+void Lowering::take_up(const Flight& flight, const Value& done) {
+  Touched use = touched(*flight.product);
+  for (int behind = flight.count; behind > 0; --behind) {
+    Group group{use.reads, use.writes, {}};
+    for (std::size_t ring : flight.rings) group.releases.push_back({ring, behind, done >= behind});
+    under_way_.push_back(std::move(group));
+  }
+  in_flight_ = &flight;
+}
+
+/// Leaves the last groups to the next iteration.
+void Lowering::leave_under_way(const Flight& flight) {
+  await(static_cast<std::size_t>(flight.count));
+  under_way_.clear();
+  in_flight_ = nullptr;
+}
+
+}  // namespace plait::pipeline
