@@ -170,13 +170,15 @@ TEST_P(NarrowElements, AreRead) {
   std::string type = GetParam();
   bool integer = type[0] == 'i' || type[0] == 'u';
   std::string text = fmt::format(
-      "roles t(X: in {}[N], Y: out f32[N]) device h200:\n  launch 1\n  role all warps 4:\n    put Y[thread] = f32({})\n",
+      "roles t(X: in {}[N], Y: out f32[N]) device h200:\n  launch 1\n  role all warps 4:\n    put Y[thread] = "
+      "f32({})\n",
       type, integer ? "X[thread] + X[thread]" : "X[thread]");
   EXPECT_EQ(assemble(*nvrtc, text, "sm_90a"), "");
   bool eight_bits = type == "e4m3" || type == "e5m2";
   std::string old = assemble(*nvrtc, text, "sm_80");
   if (eight_bits) {
-    EXPECT_NE(old.find("a conversion of " + type + " needs sm_89, and the code is for sm_80"), std::string::npos) << old;
+    EXPECT_NE(old.find("a conversion of " + type + " needs sm_89, and the code is for sm_80"), std::string::npos)
+        << old;
   } else {
     EXPECT_EQ(old, "");
   }
