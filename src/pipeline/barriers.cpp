@@ -76,7 +76,9 @@ class Barriers {
   }
   void meet(const State& state, const State& use, const Loc& origin, Body& out) const;
   void statement(const StmtRef& stmt, State& state, Body& out);
+  Body turn(const Stmt& stmt, const State& head, State& state);
   void loop(const StmtRef& stmt, State& state, Body& out);
+  std::int64_t meetings(const Body& body) const;
   Body body(const Body& body, State& state);
 
   const Meeting& meeting_;
@@ -168,26 +170,40 @@ void Barriers::meet(const State& state, const State&, const Loc& origin, Body& o
   out.push_back(std::make_shared<const Stmt>(Stmt{loc, origin, sync}));
 }
 
-/// Again until nothing new comes around: what an iteration leaves is what the next one finds.
-void Barriers::loop(const StmtRef& stmt, State& state, Body& out) {
-  State head = accesses(*stmt);
-  if (conflict(state, head)) {
-    meet(state, head, stmt->origin, out);
-    state.clear();
-  }
-  bool again = std::holds_alternative<While>(stmt->node);  // its condition is asked each time
+/// The body of a loop that begins so, again until nothing new comes around: what an iteration leaves is what the next
+/// one finds.
+Body Barriers::turn(const Stmt& stmt, const State& head, State& state) {
+  bool again = std::holds_alternative<While>(stmt.node);  // its condition is asked each time
   note(state, head);
-  Body made;
   while (true) {
     State before = state, around = state;
-    made = body(*loop_body(*stmt), around);
+    Body made = body(*loop_body(stmt), around);
     if (again && conflict(around, head)) {
-      meet(around, head, stmt->origin, made);
+      meet(around, head, stmt.origin, made);
       around.clear();
     }
     if (again) note(around, head);
     join(state, around);
-    if (state == before) break;
+    if (state == before) return made;
+  }
+}
+
+/// Where threads meet in a loop over what was done before it, they meet before it, and once.
+void Barriers::loop(const StmtRef& stmt, State& state, Body& out) {
+  State head = accesses(*stmt), clean;
+  if (conflict(state, head)) {
+    meet(state, head, stmt->origin, out);
+    state.clear();
+  }
+  State found = state;
+  Body made = turn(*stmt, head, state);
+  if (conflict(found, within(*stmt))) {
+    Body apart = turn(*stmt, head, clean);
+    if (meetings(apart) < meetings(made)) {
+      meet(found, head, stmt->origin, out);
+      made = std::move(apart);
+      state = std::move(clean);
+    }
   }
   Stmt copy = *stmt;
   if (auto* loop = std::get_if<For>(&copy.node)) {
@@ -196,6 +212,15 @@ void Barriers::loop(const StmtRef& stmt, State& state, Body& out) {
     other->body = std::move(made);
   }
   out.push_back(std::make_shared<const Stmt>(std::move(copy)));
+}
+
+std::int64_t Barriers::meetings(const Body& body) const {
+  std::int64_t count = 0;
+  roles::walk(body, [&](const Stmt& stmt) {
+    const auto* sync = std::get_if<BarrierSync>(&stmt.node);
+    count += sync != nullptr && ir::as_int(sync->id) == meeting_.id ? 1 : 0;
+  });
+  return count;
 }
 
 void Barriers::statement(const StmtRef& stmt, State& state, Body& out) {
