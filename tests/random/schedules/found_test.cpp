@@ -213,6 +213,20 @@ TEST(Found, LetsThatReadATile) {
               "  gemm@12: unit tensor, stage 0, order 5\n  each@13: unit cuda, stage 1, order 2\n");
 }
 
+/// A product of few rows is computed as its transpose, and stored by a nest; schedules speak of what was written.
+TEST(Found, AStoreInTheLoopOfAProductOfFewRows) {
+  expect_same(
+      "kernel k(A: in bf16[M, K], B: in bf16[N, K], C: out f32[L, N]):\n  grid bx = ceildiv(N, 64)\n"
+      "  A_s = shared bf16[16, 16]\n  B_s = shared bf16[64, 16]\n  S = fragment f32[16, 64]\n"
+      "  for k in pipelined(ceildiv(K, 16), stages=2):\n    copy(A[0, k * 16], A_s)\n    copy(B[bx * 64, k * 16], "
+      "B_s)\n"
+      "    gemm(A_s, B_s, S, trans_B=true, clear_accum=true)\n    copy(S, C[k * 16, bx * 64])\n",
+      {{"M", 16}, {"N", 64}, {"K", 64}, {"L", 64}},
+      "schedule k device h200\nloop k@6: planner hand\n  copy@7: unit tma, stage 0, order 0\n"
+      "  copy@8: unit tma, stage 0, order 1\n  gemm@9: unit tensor, stage 1, order 2\n"
+      "  copy@10: unit cuda, stage 1, order 3\n  versions A_s: 2\n  versions B_s: 2\n");
+}
+
 /// Nobody gives back a tile that nobody reads.
 TEST(Found, ATileThatNobodyReads) {
   expect_same(product(64, 16,
