@@ -74,11 +74,11 @@ class Barriers {
       if (watched(buffer)) state[buffer].join(access);
     }
   }
-  void meet(const State& state, const Loc& origin, Body& out) const;
-  Body around(const Stmt& stmt, State& state);
-  bool meets(const Body& body) const;
+  void meet(const State& state, const State& use, const Loc& origin, Body& out) const;
   void statement(const StmtRef& stmt, State& state, Body& out);
+  Body turn(const Stmt& stmt, const State& head, State& state);
   void loop(const StmtRef& stmt, State& state, Body& out);
+  std::int64_t meetings(const Body& body) const;
   Body body(const Body& body, State& state);
 
   const Meeting& meeting_;
@@ -159,7 +159,7 @@ bool Barriers::conflict(const State& state, const State& use) const {
 }
 
 /// The barrier, behind a fence where products or copies read what was written.
-void Barriers::meet(const State& state, const Loc& origin, Body& out) const {
+void Barriers::meet(const State& state, const State&, const Loc& origin, Body& out) const {
   Loc loc = meeting_.role.loc;
   bool fence = std::any_of(state.begin(), state.end(), [&](const auto& entry) {
     return entry.second.written && all_.at(entry.first).by_copy_or_product;
@@ -170,45 +170,41 @@ void Barriers::meet(const State& state, const Loc& origin, Body& out) const {
   out.push_back(std::make_shared<const Stmt>(Stmt{loc, origin, sync}));
 }
 
-/// The body, again until nothing new comes around: what an iteration leaves is what the next one finds.
-Body Barriers::around(const Stmt& stmt, State& state) {
-  State head = accesses(stmt);
+/// The body of a loop that begins so, again until nothing new comes around: what an iteration leaves is what the next
+/// one finds.
+Body Barriers::turn(const Stmt& stmt, const State& head, State& state) {
   bool again = std::holds_alternative<While>(stmt.node);  // its condition is asked each time
   note(state, head);
   while (true) {
-    State before = state, end = state;
-    Body made = body(*loop_body(stmt), end);
-    if (again && conflict(end, head)) {
-      meet(end, stmt.origin, made);
-      end.clear();
+    State before = state, around = state;
+    Body made = body(*loop_body(stmt), around);
+    if (again && conflict(around, head)) {
+      meet(around, head, stmt.origin, made);
+      around.clear();
     }
-    if (again) note(end, head);
-    join(state, end);
+    if (again) note(around, head);
+    join(state, around);
     if (state == before) return made;
   }
 }
 
-bool Barriers::meets(const Body& body) const {
-  bool found = false;
-  roles::walk(body, [&](const Stmt& stmt) {
-    const auto* sync = std::get_if<BarrierSync>(&stmt.node);
-    found = found || (sync != nullptr && ir::as_int(sync->id) == meeting_.id);
-  });
-  return found;
-}
-
-/// Where the threads have to meet only for what was before the loop, they do so before it.
+/// Where threads meet in a loop over what was done before it, they meet before it, and once.
 void Barriers::loop(const StmtRef& stmt, State& state, Body& out) {
-  bool clean = false;
-  if (conflict(state, within(*stmt))) {
-    State none;
-    clean = !meets(around(*stmt, none));
-  }
-  if (clean || conflict(state, accesses(*stmt))) {
-    meet(state, stmt->origin, out);
+  State head = accesses(*stmt), clean;
+  if (conflict(state, head)) {
+    meet(state, head, stmt->origin, out);
     state.clear();
   }
-  Body made = around(*stmt, state);
+  State found = state;
+  Body made = turn(*stmt, head, state);
+  if (conflict(found, within(*stmt))) {
+    Body apart = turn(*stmt, head, clean);
+    if (meetings(apart) < meetings(made)) {
+      meet(found, head, stmt->origin, out);
+      made = std::move(apart);
+      state = std::move(clean);
+    }
+  }
   Stmt copy = *stmt;
   if (auto* loop = std::get_if<For>(&copy.node)) {
     loop->body = std::move(made);
@@ -216,6 +212,15 @@ void Barriers::loop(const StmtRef& stmt, State& state, Body& out) {
     other->body = std::move(made);
   }
   out.push_back(std::make_shared<const Stmt>(std::move(copy)));
+}
+
+std::int64_t Barriers::meetings(const Body& body) const {
+  std::int64_t count = 0;
+  roles::walk(body, [&](const Stmt& stmt) {
+    const auto* sync = std::get_if<BarrierSync>(&stmt.node);
+    count += sync != nullptr && ir::as_int(sync->id) == meeting_.id ? 1 : 0;
+  });
+  return count;
 }
 
 void Barriers::statement(const StmtRef& stmt, State& state, Body& out) {
@@ -232,7 +237,7 @@ void Barriers::statement(const StmtRef& stmt, State& state, Body& out) {
   const auto* branch = std::get_if<If>(&stmt->node);
   State use = alone || branch == nullptr ? within(*stmt) : accesses(*stmt);
   if (conflict(state, use)) {
-    meet(state, stmt->origin, out);
+    meet(state, use, stmt->origin, out);
     state.clear();
   }
   note(state, use);

@@ -216,11 +216,21 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, con
   for (int p = 0; p < span; ++p) {
     Value now = typed_int(DType::i32, p);
     auto live = [&](const Step& step) { return step.stage <= p; };
-    Guard guard = span == 1 ? Guard() : [&](const Step& step) { return trips > p - step.stage; };
-    if (span > 1) at_time(now, 0, live, guard);
-    b_.if_(trips > p, [&] {
-      if (span == 1) at_time(now, 0, live, guard);
-      advance(rings);
+    if (span == 1) {
+      b_.if_(trips > p, [&] {
+        at_time(now, 0, live, {});
+        advance(rings);
+      });
+      continue;
+    }
+    // The counters follow the time, also past the last iteration, so that a stage finds its item so many behind them.
+    at_time(now, 0, live, [&](const Step& step) { return trips > p - step.stage; });
+    advance(rings);
+  }
+  if (span > 1) {
+    b_.if_(trips < span, [&] {
+      for (std::size_t ring : rings)
+        b_.set(counter_vars_[ring], counter(ring) - roles::build::cast(DType::u32, span - trips));
     });
   }
   steady(loop, all, plan, typed_int(DType::i32, span), trips, [&](const Value& now) {

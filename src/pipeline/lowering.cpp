@@ -11,6 +11,7 @@
 #include "pipeline/pipeline.h"
 #include "roles/arena.h"
 #include "roles/verify.h"
+#include "roles/visit.h"
 
 namespace plait::pipeline {
 
@@ -28,6 +29,29 @@ constexpr std::int64_t kMeeting = 15;
 std::set<std::string> builtin_names() {
   return {"block", "blocks", "block_x", "block_y", "block_z", "replica", "cluster_rank",
           "sms",   "warp",   "lane",    "thread",  "load",    "math"};
+}
+
+/// Whether all threads meet in a loop in which replicas take turns: each would wait there for the others.
+bool meets_in_turns(const roles::Body& role) {
+  auto has = [](const roles::Body& body, const auto& is) {
+    bool found = false;
+    roles::walk(body, [&](const roles::Stmt& stmt) { found = found || is(stmt); });
+    return found;
+  };
+  auto passes = [](const roles::Stmt& stmt) { return std::holds_alternative<roles::BarrierArrive>(stmt.node); };
+  auto meets = [](const roles::Stmt& stmt) {
+    const auto* sync = std::get_if<roles::BarrierSync>(&stmt.node);
+    return sync != nullptr && as_int(sync->id) == kMeeting;
+  };
+  return has(role, [&](const roles::Stmt& stmt) {
+    const auto* loop = std::get_if<roles::For>(&stmt.node);
+    if (loop == nullptr || !has(loop->body, passes) || !has(loop->body, meets)) return false;
+    auto around = [&](const roles::Stmt& inner) {
+      const auto* other = std::get_if<roles::For>(&inner.node);
+      return other != nullptr && has(other->body, passes);
+    };
+    return !has(loop->body, around);
+  });
 }
 
 }  // namespace
@@ -363,6 +387,9 @@ Result<roles::Program> Lowering::run() {
   std::set<const BufferDecl*> apart = tensors_apart();
   for (const auto& [stmt, staging] : stagings_) apart.insert(staging.smem->buffer.get());
   program.roles.back().body = with_barriers({program.roles.back(), kMeeting, apart}, program.builtins);
+  if (meets_in_turns(program.roles.back().body))
+    refuse_schedule(schedule_.at.loc, "a token in a loop in which all threads that compute meet");
+  if (diags_.has_errors()) return diags_;
   program.params = kernel_.params;
   program.dims = kernel_.dims;
   program.requires_ = kernel_.requires_;

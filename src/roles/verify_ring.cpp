@@ -168,6 +168,7 @@ class Holding {
   std::size_t number_;
   const Role& role_;
   int steps_ = 0;
+  int unsure_ = 0;  ///< branches around whose conditions are unknown
   std::int64_t symbols_ = 0;
   std::map<const ir::VarDecl*, Linear> values_;
   std::map<const ChannelDecl*, std::vector<Item>> held_;
@@ -177,7 +178,12 @@ class Holding {
 void Holding::statement(const Stmt& stmt) {
   std::visit(Overload{[&](const Let& s) { define(s.var, value(s.value)); },
                       [&](const VarDef& s) { define(s.var, value(s.init)); },
-                      [&](const Set& s) { define(s.var, value(s.value)); }, [&](const For& s) { loop(s); },
+                      [&](const Set& s) {
+                        // In a branch that may not be taken, what moves by an unknown number stays where it was.
+                        auto set = value(s.value), old = known(*s.var);
+                        if (unsure_ == 0 || (set && (*set - *old).is_constant())) define(s.var, set);
+                      },
+                      [&](const For& s) { loop(s); },
                       [&](const While& s) {
                         for (std::int64_t i = rounds(s.body); i > 0 && steps_ <= kMaxSteps; --i) body(s.body);
                       },
@@ -224,10 +230,13 @@ void Holding::branch(const If& s) {
   auto cond = holds(s.cond, [&](const ir::VarDecl& var) { return known(var); });
   if (cond) return body(*cond ? s.then_body : s.else_body);
   auto before = held_;
+  ++unsure_;
   body(s.else_body);
-  if (s.then_body.empty()) return;
-  held_ = std::move(before);
-  body(s.then_body);
+  if (!s.then_body.empty()) {
+    held_ = std::move(before);
+    body(s.then_body);
+  }
+  --unsure_;
 }
 
 void Holding::take(const Stmt& stmt, const ChannelRef& item) {

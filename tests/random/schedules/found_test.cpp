@@ -88,6 +88,21 @@ TEST(Found, ATurnThatIsPassedOnBeforeItIsTaken) {
               "a token of gemm@, which stands under a condition, has no placement yet");
 }
 
+/// Replicas that take turns cannot meet all together in the loop: they meet before it over what was written there.
+TEST(Found, AMeetingInALoopOfTurns) {
+  expect_same(
+      "kernel k(A: in bf16[M, 16], B: in bf16[L, 16], C: out f32[M, 16]):\n"
+      "  grid bx = ceildiv(M, 128)\n  A_s = shared bf16[128, 16]\n  B_s = shared bf16[16, 16]\n"
+      "  acc = fragment f32[128, 16]\n  clear(acc)\n  copy(A[bx * 128, 0], A_s)\n"
+      "  for i, j in parallel(128, 16):\n    A_s[i, j] = bf16(f32(A_s[i, j]) * 0.5)\n"
+      "  for k in pipelined(ceildiv(L, 16), stages=2):\n    copy(B[k * 16, 0], B_s)\n"
+      "    gemm(A_s, B_s, acc, trans_B=true)\n  copy(acc, C[bx * 128, 0])\n",
+      {{"M", 128}, {"L", 64}},
+      "schedule k device h200\nplace:\n  role load: warps 4\n  role math: warps 4, replicas 2 over rows\n"
+      "loop k@10: planner hand\n  copy@11: role load, unit tma, stage 0, order 0\n"
+      "  gemm@12: role math, unit tensor, stage 0, order 1\n  ring {B_s}: depth 2\n  token gemm@12 -> gemm@12\n");
+}
+
 /// Tiles of one loop that are read at different times: the loader must not wait for a slot of one while the reader
 /// waits for the next item of the other.
 TEST(Found, TilesThatAreReadStagesApart) {
@@ -101,10 +116,37 @@ TEST(Found, TilesThatAreReadStagesApart) {
       "    copy(A[by * 64, k * 16], A_s)\n    copy(B[bx * 16, k * 16], B_s)\n    gemm(A_s, B_s, acc, trans_B=true)\n"
       "    copy(B[bx * 16, k * 16], E_s)\n    for i, j in parallel(64, 16):\n      acc2[i, j] += f32(E_s[0, j])\n"
       "  copy(acc, C[by * 64, bx * 16])\n  copy(acc2, D[by * 64, bx * 16])\n";
-  expect_same(program, {{"M", 64}, {"N", 16}, {"K", 128}},
-              "schedule k device h200\nloop k@11: planner hand\n  copy@12: unit tma, stage 0, order 0\n"
-              "  copy@13: unit tma, stage 0, order 1\n  gemm@14: unit tensor, stage 0, order 2\n"
-              "  copy@15: unit tma, stage 2, order 3\n  each@16: unit cuda, stage 2, order 4\n");
+  for (std::int64_t trips = 0; trips <= 8; ++trips) {
+    SCOPED_TRACE(trips);
+    expect_same(program, {{"M", 64}, {"N", 16}, {"K", 16 * trips}},
+                "schedule k device h200\nloop k@11: planner hand\n  copy@12: unit tma, stage 0, order 0\n"
+                "  copy@13: unit tma, stage 0, order 1\n  gemm@14: unit tensor, stage 0, order 2\n"
+                "  copy@15: unit tma, stage 4, order 3\n  each@16: unit cuda, stage 4, order 4\n");
+  }
+}
+
+/// A ring that two stages read: where there are fewer iterations than stages, each stage finds its item all the same.
+TEST(Found, ARingThatTwoStagesRead) {
+  const std::string program =
+      "kernel k(A: in bf16[M, K], B: in bf16[N, K], E: in f32[K], C: out f32[M, N], D: out f32[M, N]):\n"
+      "  grid bx = ceildiv(N, 16), by = ceildiv(M, 64)\n"
+      "  A_s = shared bf16[64, 16]\n  B_s = shared bf16[16, 16]\n  e_s = shared f32[16]\n"
+      "  S = fragment f32[64, 16]\n  acc = fragment f32[64, 16]\n  acc2 = fragment f32[64, 16]\n  clear(acc)\n  "
+      "clear(acc2)\n"
+      "  for k in pipelined(ceildiv(K, 16), stages=1):\n    copy(E[k * 16], e_s)\n"
+      "    copy(A[by * 64, k * 16], A_s)\n    copy(B[bx * 16, k * 16], B_s)\n    gemm(A_s, B_s, acc, trans_B=true)\n"
+      "    w = e_s[3]\n    for i, j in parallel(64, 16):\n      acc2[i, j] += w\n"
+      "    for i, j in parallel(64, 16):\n      acc[i, j] += e_s[j]\n"
+      "  copy(acc, C[by * 64, bx * 16])\n  copy(acc2, D[by * 64, bx * 16])\n";
+  for (std::int64_t trips = 0; trips <= 7; ++trips) {
+    SCOPED_TRACE(trips);
+    expect_same(program, {{"M", 64}, {"N", 16}, {"K", 16 * trips}},
+                "schedule k device h200\nplace:\n  work persistent\nloop k@11: planner hand\n"
+                "  copy@12: unit tma, stage 0, order 0\n  copy@13: unit tma, stage 0, order 1\n"
+                "  copy@14: unit tma, stage 0, order 2\n  gemm@15: unit tensor, stage 0, order 5\n"
+                "  let@16: unit cuda, stage 3, order 3\n  each@17: unit cuda, stage 3, order 4\n"
+                "  each@19: unit cuda, stage 0, order 6\n  versions e_s: 4\n");
+  }
 }
 
 /// The schedule names what stands in a `task` or an `else`, which have no place of their own.
@@ -169,6 +211,20 @@ TEST(Found, LetsThatReadATile) {
               "schedule k device h200\nloop k@7: planner hand\n  copy@8: unit tma, stage 0, order 0\n"
               "  copy@9: unit tma, stage 0, order 1\n  let@10: unit cuda, stage 0, order 4\n"
               "  gemm@12: unit tensor, stage 0, order 5\n  each@13: unit cuda, stage 1, order 2\n");
+}
+
+/// A product of few rows is computed as its transpose, and stored by a nest; schedules speak of what was written.
+TEST(Found, AStoreInTheLoopOfAProductOfFewRows) {
+  expect_same(
+      "kernel k(A: in bf16[M, K], B: in bf16[N, K], C: out f32[L, N]):\n  grid bx = ceildiv(N, 64)\n"
+      "  A_s = shared bf16[16, 16]\n  B_s = shared bf16[64, 16]\n  S = fragment f32[16, 64]\n"
+      "  for k in pipelined(ceildiv(K, 16), stages=2):\n    copy(A[0, k * 16], A_s)\n    copy(B[bx * 64, k * 16], "
+      "B_s)\n"
+      "    gemm(A_s, B_s, S, trans_B=true, clear_accum=true)\n    copy(S, C[k * 16, bx * 64])\n",
+      {{"M", 16}, {"N", 64}, {"K", 64}, {"L", 64}},
+      "schedule k device h200\nloop k@6: planner hand\n  copy@7: unit tma, stage 0, order 0\n"
+      "  copy@8: unit tma, stage 0, order 1\n  gemm@9: unit tensor, stage 1, order 2\n"
+      "  copy@10: unit cuda, stage 1, order 3\n  versions A_s: 2\n  versions B_s: 2\n");
 }
 
 /// Nobody gives back a tile that nobody reads.

@@ -5,7 +5,6 @@
 #include "interp/interp.h"
 #include "machine/load.h"
 #include "pipeline/assume.h"
-#include "place/swap.h"
 #include "roles/parse.h"
 #include "runtime/bind.h"
 #include "runtime/compare.h"
@@ -15,11 +14,6 @@ namespace plait::test {
 namespace {
 
 constexpr int kInterleavings = 2;
-
-ir::Kernel swapped(const ir::Kernel& kernel) {
-  std::vector<place::Remark> remarks;
-  return place::swap_products(kernel, remarks);
-}
 
 /// What a diagnostic says, without the names and numbers of the program.
 std::string kind_of(const Diagnostics& found) {
@@ -51,11 +45,7 @@ const machine::Device& gpu() {
 }
 
 ScheduledProgram::ScheduledProgram(ir::Kernel kernel, std::map<std::string, std::int64_t> dims, std::uint64_t seed)
-    : kernel_(std::move(kernel)),
-      swapped_(swapped(kernel_)),
-      graphs_(graph::build(swapped_)),
-      dims_(std::move(dims)),
-      seed_(seed) {}
+    : kernel_(std::move(kernel)), graphs_(graph::build(kernel_)), dims_(std::move(dims)), seed_(seed) {}
 
 Result<pipeline::Derived> ScheduledProgram::derive(const plan::Schedule& schedule) const {
   pipeline::DeriveOptions options;

@@ -16,7 +16,7 @@ class ScheduledProgram {
   ScheduledProgram(const ScheduledProgram&) = delete;
   ScheduledProgram& operator=(const ScheduledProgram&) = delete;
 
-  Scheduled scheduled() const { return {swapped_, graphs_, gpu()}; }
+  Scheduled scheduled() const { return {kernel_, graphs_, gpu()}; }
   struct Finding {
     std::string refused;  ///< why there is no lowering
     std::string problem;  ///< what is wrong
@@ -32,7 +32,7 @@ class ScheduledProgram {
   std::string compare_with_interpreter(const sim::Trial& got) const;
   Result<pipeline::Derived> derive(const plan::Schedule& schedule) const;
 
-  ir::Kernel kernel_, swapped_;
+  ir::Kernel kernel_;
   std::vector<graph::TaskGraph> graphs_;
   std::map<std::string, std::int64_t> dims_;
   std::uint64_t seed_;
