@@ -36,7 +36,8 @@ Result<plan::Schedule> read_schedule(const std::string& path) {
 }
 
 void add_schedule_flag(const Options& options, DeviceFlags& flags) {
-  options.add("--schedule", flags.schedule, "schedule to carry out, text or JSON (default: what the author wrote, by the rules)");
+  options.add("--schedule", flags.schedule,
+              "schedule to carry out, text or JSON (default: what the author wrote, by the rules)");
 }
 
 Result<DeviceProgram> load_device_program(const ProgramOptions& options, const DeviceFlags& flags,
