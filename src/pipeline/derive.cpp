@@ -5,6 +5,7 @@
 #include "analysis/expr_util.h"
 #include "ir/visit.h"
 #include "pipeline/clusters.h"
+#include "pipeline/unread.h"
 #include "place/swap.h"
 #include "plan/check.h"
 #include "plan/rules.h"
@@ -58,6 +59,8 @@ place::Wishes wishes_of(const plan::Schedule& schedule) {
 }  // namespace
 
 Result<Derived> derive(const Kernel& written, const machine::Device& device, const DeriveOptions& options) {
+  // What no other schedule helps with comes first.
+  if (Diagnostics missing = place::missing_features(written, device); missing.has_errors()) return missing;
   Derived derived;
   Kernel kernel = place::swap_products(written, derived.remarks);
   if (options.schedule) {
@@ -72,6 +75,8 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
     derived.schedule.place.work = default_work(kernel);
     for (const Note& note : plan->reasons) derived.remarks.push_back({note.loc, note.message});
   }
+  // Behind the schedule, which may name them.
+  kernel = without_unread_loads(kernel, derived.remarks);
   place::Wishes wishes = wishes_of(derived.schedule);
   auto placed = place::place(kernel, device, options.assumptions, wishes);
   while (placed) {

@@ -69,6 +69,7 @@ class Lowering {
   // supported.cpp
   bool carries_out(const plan::Schedule& schedule);
   void refuse_schedule(const Loc& loc, const std::string& what);
+  std::string instruction_of(const graph::StmtName& name) const;
   void check_slot(const plan::Slot& slot);
   void check_versions(const plan::Versions& versions);
   void check_guards(const ir::For& loop, const plan::LoopPlan& plan);
