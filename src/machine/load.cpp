@@ -334,15 +334,6 @@ Device Reader::device(const Json& json) {
   return result;
 }
 
-/// What a parser that stopped at the byte at `at` found there.
-std::string json_fault(const std::string& text, std::size_t at) {
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) return "the text is empty, and a model is a JSON object";
-  if (at >= text.size()) return "the text is no JSON: it ends in the middle of a value";
-  auto byte = static_cast<unsigned char>(text[at]);
-  std::string what = byte > ' ' && byte < 127 ? fmt::format("'{}'", text[at]) : fmt::format("byte 0x{:02x}", byte);
-  return fmt::format("the text is no JSON: {} cannot stand here", what);
-}
-
 /// A number that no f64 holds, which the parser quotes last in its complaint.
 void number_too_large(const SourceRef& source, const std::string& complaint, Diagnostics& diagnostics) {
   std::size_t end = complaint.rfind('\''), begin = end == std::string::npos ? end : complaint.rfind('\'', end - 1);
@@ -357,7 +348,7 @@ std::optional<Json> parse_json(const SourceRef& source, Diagnostics& diagnostics
     return Json::parse(source->text());
   } catch (const Json::parse_error& e) {
     std::size_t at = e.byte > 0 ? e.byte - 1 : 0;
-    diagnostics.error(Rule::model_json, JsonPlaces::at(source, at), json_fault(source->text(), at));
+    diagnostics.error(Rule::model_json, JsonPlaces::at(source, at), JsonPlaces::fault(source->text(), at, "model"));
   } catch (const Json::exception& e) {
     number_too_large(source, e.what(), diagnostics);
   }
@@ -370,7 +361,7 @@ Result<Device> parse_device(const SourceRef& source) {
   Diagnostics diagnostics;
   std::optional<Json> json = parse_json(source, diagnostics);
   if (!json) return diagnostics;
-  JsonPlaces places(source, diagnostics);
+  JsonPlaces places(source, diagnostics, {Rule::model_json, Rule::model_field});
   if (diagnostics.has_errors()) return diagnostics;
   Device device = Reader(places, diagnostics).device(*json);
   if (!diagnostics.has_errors()) check_device(device, places, diagnostics);

@@ -16,6 +16,7 @@ constexpr int kDeepest = 32;
 struct JsonPlaces::Scan {
   JsonPlaces& places;
   Diagnostics& diagnostics;
+  Rules rules;
   const std::string& text;
   std::size_t at = 0;
   bool too_deep = false;
@@ -33,7 +34,7 @@ struct JsonPlaces::Scan {
     skip_space();
     std::size_t begin = at;
     if (depth > kDeepest) {
-      diagnostics.error(Rule::model_json, JsonPlaces::at(places.source_, at),
+      diagnostics.error(rules.text, JsonPlaces::at(places.source_, at),
                         fmt::format("values are nested more than {} deep", kDeepest));
       too_deep = true;
     } else if (at < text.size() && text[at] == '{') {
@@ -66,10 +67,10 @@ struct JsonPlaces::Scan {
     Span span{begin, at - begin};
     Loc loc = JsonPlaces::at(places.source_, span.offset, span.length);
     if (key.find('\\') != std::string::npos)
-      diagnostics.error(Rule::model_field, loc, fmt::format("the key \"{}\" is written with escapes", key));
+      diagnostics.error(rules.field, loc, fmt::format("the key \"{}\" is written with escapes", key));
     std::string inner = path.empty() ? key : path + "." + key;
     if (!places.keys_.try_emplace(inner, span).second)
-      diagnostics.error(Rule::model_json, loc, fmt::format("{} is given twice", inner), "keep one of the two");
+      diagnostics.error(rules.text, loc, fmt::format("{} is given twice", inner), "keep one of the two");
     skip_space();
     ++at;  // the colon
     value(inner, depth + 1);
@@ -87,11 +88,20 @@ struct JsonPlaces::Scan {
   }
 };
 
-JsonPlaces::JsonPlaces(SourceRef source, Diagnostics& diagnostics) : source_(std::move(source)) {
+JsonPlaces::JsonPlaces(SourceRef source, Diagnostics& diagnostics, Rules rules) : source_(std::move(source)) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   const std::string& text = source_->text();
-  Scan scan{*this, diagnostics, text, text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0};
+  Scan scan{*this, diagnostics, rules, text, text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0};
   scan.value("", 0);
+}
+
+std::string JsonPlaces::fault(const std::string& text, std::size_t offset, std::string_view kind) {
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos)
+    return fmt::format("the text is empty, and a {} is a JSON object", kind);
+  if (offset >= text.size()) return "the text is no JSON: it ends in the middle of a value";
+  auto byte = static_cast<unsigned char>(text[offset]);
+  std::string what = byte > ' ' && byte < 127 ? fmt::format("'{}'", text[offset]) : fmt::format("byte 0x{:02x}", byte);
+  return fmt::format("the text is no JSON: {} cannot stand here", what);
 }
 
 Loc JsonPlaces::at(const SourceRef& source, std::size_t offset, std::size_t length) {

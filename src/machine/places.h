@@ -9,9 +9,13 @@ namespace plait::machine {
 /// Where the values of a JSON text stand, by path: "clock.value", "costs[3].op", "" for the whole.
 class JsonPlaces {
  public:
+  /// The rules that a text breaks as a whole and in a field.
+  struct Rules {
+    Rule text, field;
+  };
   /// Scans a text that a JSON parser has accepted. Reports keys given twice or written with escapes, and nesting
   /// beyond 32.
-  JsonPlaces(SourceRef source, Diagnostics& diagnostics);
+  JsonPlaces(SourceRef source, Diagnostics& diagnostics, Rules rules);
 
   /// The value at the path; where there is none, the object that it would be in.
   Loc find(std::string path) const;
@@ -19,6 +23,8 @@ class JsonPlaces {
   Loc find_key(const std::string& path) const;
   /// The place of a byte.
   static Loc at(const SourceRef& source, std::size_t offset, std::size_t length = 1);
+  /// What a parser that stopped at the byte at `offset` found there; `kind` of text, e.g. "model".
+  static std::string fault(const std::string& text, std::size_t offset, std::string_view kind);
 
  private:
   struct Scan;

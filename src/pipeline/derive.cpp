@@ -6,6 +6,7 @@
 #include "ir/visit.h"
 #include "pipeline/clusters.h"
 #include "pipeline/rings.h"
+#include "pipeline/unread.h"
 #include "place/swap.h"
 #include "plan/check.h"
 #include "plan/rules.h"
@@ -96,6 +97,8 @@ plan::Schedule renamed(plan::Schedule schedule, const Kernel& written, const Ker
 }  // namespace
 
 Result<Derived> derive(const Kernel& written, const machine::Device& device, const DeriveOptions& options) {
+  // What no other schedule helps with comes first.
+  if (Diagnostics missing = place::missing_features(written, device); missing.has_errors()) return missing;
   Derived derived;
   Kernel kernel = place::swap_products(written, derived.remarks);
   if (options.schedule) {
@@ -111,6 +114,8 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
     for (const Note& note : plan->reasons) derived.remarks.push_back({note.loc, note.message});
   }
   plan::Schedule schedule = renamed(derived.schedule, written, kernel);
+  // Behind the schedule, which may name them.
+  kernel = without_unread_loads(kernel, derived.remarks);
   place::Wishes wishes = wishes_of(schedule);
   auto placed = place::place(kernel, device, options.assumptions, wishes);
   while (placed) {

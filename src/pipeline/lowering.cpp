@@ -10,6 +10,7 @@
 #include "pipeline/barriers.h"
 #include "pipeline/pipeline.h"
 #include "roles/arena.h"
+#include "roles/builtin_names.h"
 #include "roles/verify.h"
 #include "roles/visit.h"
 
@@ -25,10 +26,12 @@ constexpr std::int64_t kBarrierBytes = 2048;
 /// The named barrier at which the threads that compute meet; those below are of replicas.
 constexpr std::int64_t kMeeting = 15;
 
-/// What role programs call their own.
-std::set<std::string> builtin_names() {
-  return {"block", "blocks", "block_x", "block_y", "block_z", "replica", "cluster_rank",
-          "sms",   "warp",   "lane",    "thread",  "load",    "math"};
+/// What callers name: tensors, scalars and dims.
+std::set<std::string> caller_names(const Kernel& kernel) {
+  std::set<std::string> names;
+  for (const Param& param : kernel.params) names.insert(param.buffer ? param.buffer->name : param.scalar->name);
+  for (const Var& dim : kernel.dims) names.insert(dim->name);
+  return names;
 }
 
 /// Whether all threads meet in a loop in which replicas take turns: each would wait there for the others.
@@ -81,10 +84,13 @@ Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, 
       names_(graph::name_statements(placed.kernel)),
       b_(placed.kernel.name, placed.device.name),
       scalars_(placed.kernel),
-      head_names_(builtin_names()),
+      head_names_(caller_names(placed.kernel)),
       next_barrier_(placed.replicas + 1),
       sums_(find_sums(placed)) {
   find_computed_lets();
+  b_.taken(head_names_);
+  for (const roles::BuiltinName& builtin : roles::builtin_names())
+    head_names_.insert((b_.builtins().*builtin.var)->name);
   scalars_.elements([this](const Load& load, const Values& index) { return read(load.buffer, index); });
 }
 
@@ -93,14 +99,26 @@ std::string Lowering::fresh(const std::string& name) {
   std::string made = name;
   for (int n = 2; head_names_.contains(made) || role_names_.contains(made); ++n) made = fmt::format("{}_{}", name, n);
   role_names_.insert(made);
+  used_names_.insert(made);
+  return made;
+}
+
+/// The same for a declaration of the head, which may come when roles have been lowered: with what is given `behind` the
+/// name it is the name of nothing else in any of them.
+std::string Lowering::fresh_in_head(const std::string& name, const std::vector<std::string>& behind) {
+  std::string made = name;
+  auto taken = [&](const std::string& all) { return head_names_.contains(all) || used_names_.contains(all); };
+  auto any_taken = [&] {
+    return std::any_of(behind.begin(), behind.end(), [&](const std::string& part) { return taken(made + part); });
+  };
+  for (int n = 2; any_taken(); ++n) made = fmt::format("{}_{}", name, n);
+  for (const std::string& part : behind) head_names_.insert(made + part);
   return made;
 }
 
 // ---- The head ------------------------------------------------------------------------------------------------------
 
 void Lowering::head() {
-  for (const Param& param : kernel_.params) head_names_.insert(param.buffer ? param.buffer->name : param.scalar->name);
-  for (const Var& dim : kernel_.dims) head_names_.insert(dim->name);
   Value tiles = 1;
   const std::int64_t together = cluster_.blocks;
   if (together > 1) b_.cluster(cluster_.blocks);
@@ -152,17 +170,19 @@ void Lowering::declare_rings() {
       std::vector<std::int64_t> shape = static_shape(*buffer);
       if (shape.size() == 1) shape.insert(shape.begin(), 1);
       shape.insert(shape.begin(), ring.depth);
-      tiles.push_back(b_.smem(fresh(buffer->name), buffer->type, shape, {placed_.shared.at(buffer.get()).swizzle}));
+      tiles.push_back(
+          b_.smem(fresh_in_head(buffer->name), buffer->type, shape, {placed_.shared.at(buffer.get()).swizzle}));
       tiles_[buffer.get()] = tiles.back();
     }
-    channels_.push_back(b_.channel(fresh(ring.name), ring.depth, std::move(tiles)));
+    channels_.push_back(b_.channel(fresh_in_head(ring.name, {"", "_full", "_empty"}), ring.depth, std::move(tiles)));
   }
 }
 
 roles::Map Lowering::map_of(const Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle) {
   std::string key = fmt::format("{} {} {}", tensor->name, fmt::join(box, " "), roles::swizzle_span(swizzle));
   auto it = maps_.find(key);
-  if (it == maps_.end()) it = maps_.emplace(key, b_.map(fresh(tensor->name + "_map"), tensor, box, swizzle)).first;
+  if (it == maps_.end())
+    it = maps_.emplace(key, b_.map(fresh_in_head(tensor->name + "_map"), tensor, box, swizzle)).first;
   return it->second;
 }
 
@@ -192,8 +212,8 @@ void Lowering::declare_staging(const Stmt& stmt) {
   TileDims dims = tile_dims(op.operands[1], static_shape(*from));
   dims.box[dims.row()] = std::min(rows, kMaxBox);
   dims.box[dims.column()] = made.chunk;
-  made.smem =
-      b_.smem(fresh(from->name + "_stage"), to->type, {placed_.replicas, made.slices, rows, made.chunk}, {swizzle});
+  made.smem = b_.smem(fresh_in_head(from->name + "_stage"), to->type, {placed_.replicas, made.slices, rows, made.chunk},
+                      {swizzle});
   bool by_tma = std::get<place::CopyAtom>(placed_.atom(stmt)).way == place::CopyWay::staged_store;
   if (by_tma) made.map = map_of(to, dims.box, swizzle);
   stagings_[&stmt] = std::move(made);

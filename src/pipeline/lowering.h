@@ -55,6 +55,7 @@ class Lowering {
   void declare_staging(const ir::Stmt& stmt);
   roles::Map map_of(const ir::Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle);
   std::string fresh(const std::string& name);
+  std::string fresh_in_head(const std::string& name, const std::vector<std::string>& behind = {""});
   /// An open body: names given inside are free again at its end, and so is what scalars know.
   struct BodyScope {
     explicit BodyScope(Lowering& of) : scalars(of.scalars_), names(of.role_names_), kept(of.role_names_) {}
@@ -68,6 +69,7 @@ class Lowering {
   // supported.cpp
   bool carries_out(const plan::Schedule& schedule);
   void refuse_schedule(const Loc& loc, const std::string& what);
+  std::string instruction_of(const graph::StmtName& name) const;
   void check_slot(const plan::Slot& slot);
   void check_versions(const plan::Versions& versions);
   void check_guards(const ir::For& loop, const plan::LoopPlan& plan);
@@ -223,7 +225,7 @@ class Lowering {
   Builder b_;
   Scalars scalars_;
   Diagnostics diags_;
-  std::set<std::string> head_names_, role_names_;
+  std::set<std::string> head_names_, role_names_, used_names_;
 
   std::unordered_map<const ir::BufferDecl*, roles::Smem> tiles_;
   std::vector<roles::Channel> channels_;

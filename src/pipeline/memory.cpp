@@ -44,7 +44,7 @@ void Lowering::declare_home(const Buffer& buffer, std::int64_t copies) {
   auto home = placed_.shared.find(buffer.get());
   if (home != placed_.shared.end()) options.swizzle = home->second.swizzle;
   if (options.swizzle == roles::Swizzle::none) options.pad = buffer->pad;
-  tiles_[buffer.get()] = b_.smem(fresh(buffer->name), stored_as(buffer->type), shape, options);
+  tiles_[buffer.get()] = b_.smem(fresh_in_head(buffer->name), stored_as(buffer->type), shape, options);
   staged_bytes_ += roles::smem_bytes(*tiles_[buffer.get()]);
 }
 
@@ -78,7 +78,7 @@ void Lowering::declare_homes() {
         const place::FragmentHome& of = placed_.fragments.at(home.of.get());
         shape = {shape[1], of.kind == roles::FragmentKind::vector ? of.lanes : std::int64_t{8}};
       }
-      scratch_[buffer.get()] = b_.smem(fresh(buffer->name + "_out"), buffer->type, shape, {});
+      scratch_[buffer.get()] = b_.smem(fresh_in_head(buffer->name + "_out"), buffer->type, shape, {});
       staged_bytes_ += roles::smem_bytes(*scratch_[buffer.get()]);
     }
   });

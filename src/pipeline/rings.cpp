@@ -68,6 +68,12 @@ std::int64_t Ring::slot_bytes() const {
   return bytes;
 }
 
+Touched touched_alone(const Stmt& stmt) {
+  Touched out;
+  touch_ops(stmt, out);
+  return out;
+}
+
 Touched touched(const Stmt& stmt) {
   Touched out;
   touch_ops(stmt, out);

@@ -54,5 +54,7 @@ struct Touched {
 Touched touched(const ir::Stmt& stmt);
 /// The bodies that stand in a statement.
 void for_each_body_of(const ir::Stmt& stmt, const std::function<void(const ir::Body&)>& fn);
+/// The same of the statement without its body.
+Touched touched_alone(const ir::Stmt& stmt);
 
 }  // namespace plait::pipeline

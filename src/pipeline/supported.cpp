@@ -12,13 +12,13 @@ using namespace ir;
 /// Whether all that a schedule asks for is done here; the rest is refused at its line.
 bool Lowering::carries_out(const plan::Schedule& schedule) {
   const plan::Work& work = schedule.place.work;
-  auto work_refused = [&](const std::string& what) { refuse_schedule({}, what); };
+  auto work_refused = [&](const std::string& what) { refuse_schedule(work.at.loc, what); };
   if (work.kind == plan::WorkKind::dynamic || work.kind == plan::WorkKind::stream_k)
     work_refused(fmt::format("work {}", plan::name_of(work.kind)));
   if (work.order == plan::TileOrder::hilbert) work_refused("order hilbert");
   if (work.cluster_x * work.cluster_y > 1) {
     if (std::string why = cluster_obstacle(placed_, work); !why.empty())
-      diags_.error(Rule::place_operation, kernel_.loc,
+      diags_.error(Rule::place_operation, work.at.loc.known() ? work.at.loc : kernel_.loc,
                    fmt::format("no cluster ({}, {}): {}", work.cluster_x, work.cluster_y, why),
                    "leave the cluster out of the schedule");
   }
@@ -32,9 +32,12 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
       refuse_schedule(role.at.loc, "several replicas of the role that loads");
   }
   for (const plan::Atom& atom : schedule.place.atoms) {
-    bool done = atom.instruction == plan::Instruction::wgmma || atom.instruction == plan::Instruction::tma;
-    if (!done || atom.swapped || atom.b != plan::Operand::shared)
-      refuse_schedule(atom.at.loc, fmt::format("this instruction of {}", graph::text_of(atom.stmt)));
+    std::string own = instruction_of(atom.stmt);
+    bool done = atom.instruction == plan::Instruction::tma;
+    if (atom.instruction == plan::Instruction::wgmma) done = !atom.swapped && plan::shape_text(atom) == own;
+    if (!done)
+      refuse_schedule(atom.at.loc, fmt::format("this instruction of {}{}", graph::text_of(atom.stmt),
+                                               own.empty() ? "" : fmt::format(" (it becomes wgmma {})", own)));
   }
   for (const plan::Staging& staging : schedule.place.stagings) {
     if (staging.via != plan::StoreVia::tma) refuse_schedule(staging.at.loc, "a store other than by TMA");
@@ -72,6 +75,24 @@ void Lowering::check_guards(const For& loop, const plan::LoopPlan& plan) {
 void Lowering::refuse_schedule(const Loc& loc, const std::string& what) {
   diags_.error(Rule::place_operation, loc.known() ? loc : kernel_.loc, what + " has no placement yet",
                "leave it out of the schedule, or write the roles by hand");
+}
+
+/// The shape and the operands of the wgmma that a product becomes, as schedules write them; empty for other statements.
+std::string Lowering::instruction_of(const graph::StmtName& name) const {
+  for (const auto& [stmt, own] : names_) {
+    auto placed = placed_.atoms.find(stmt);
+    if (own != name || placed == placed_.atoms.end()) continue;
+    const auto* gemm = std::get_if<place::GemmAtom>(&placed->second);
+    if (gemm == nullptr) continue;
+    const TileOp& op = std::get<TileOp>(stmt->node);
+    plan::Atom atom;
+    atom.m = place::kWarpgroupRows;
+    atom.n = static_cast<int>(static_shape(*op.operands[2].buffer).back());
+    atom.k = static_cast<int>(place::kDepthBytes * 8 / dtype_bits(op.operands[0].buffer->type));
+    atom.a = gemm->a_in_registers ? plan::Operand::registers : plan::Operand::shared;
+    return plan::shape_text(atom);
+  }
+  return {};
 }
 
 /// Copies into rings belong to `load`, everything else to `math`.

@@ -47,6 +47,13 @@ roles::Swizzle widest_swizzle(std::int64_t row_bytes) {
   return roles::Swizzle::none;
 }
 
+Diagnostics missing_features(const Kernel& kernel, const machine::Device& device) {
+  Diagnostics found;
+  if (!device.has(machine::Feature::tma) || !device.has(machine::Feature::wgmma))
+    found.error(Rule::place_device, kernel.loc, fmt::format("{} has no TMA or no wgmma", device.name));
+  return found;
+}
+
 Placer::Placer(const Kernel& kernel, const machine::Device& device, const Assumptions& assumptions,
                const Wishes& wishes)
     : kernel_(kernel), wishes_(wishes) {
@@ -97,11 +104,7 @@ void Placer::attempt() {
 }
 
 Result<Placed> Placer::run() {
-  const machine::Device& device = placed_.device;
-  if (!device.has(machine::Feature::tma) || !device.has(machine::Feature::wgmma)) {
-    refuse(Rule::place_device, kernel_.loc, fmt::format("{} has no TMA or no wgmma", device.name));
-    return diags_;
-  }
+  if (Diagnostics missing = missing_features(kernel_, placed_.device); missing.has_errors()) return missing;
   collect(kernel_.body, false);
   if (diags_.has_errors()) return diags_;
   for (const Buffer& buffer : buffers_) {

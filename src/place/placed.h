@@ -35,6 +35,9 @@ struct Wishes {
   std::map<const ir::Stmt*, std::string> in_order = {};
 };
 
+/// Why the device cannot run what placement makes; empty where it can.
+Diagnostics missing_features(const ir::Kernel& kernel, const machine::Device& device);
+
 /// A place where a slower way was taken, and why.
 struct Remark {
   Loc loc;

@@ -89,6 +89,7 @@ class Checker {
                      lang::did_you_mean(name, list, "it has " + lang::quoted_list(list)));
       if (!atoms.insert(name).second)
         diags_.error(Rule::schedule_complete, atom.at.loc, fmt::format("'{}' has a second line", name));
+      instruction(atom);
     }
     std::vector<std::string> fragments;
     for_each_buffer(kernel_, ir::Scope::fragment, [&](const ir::BufferDecl& b) { fragments.push_back(b.name); });
@@ -101,8 +102,22 @@ class Checker {
     std::int64_t cluster = std::int64_t{work.cluster_x} * work.cluster_y;
     std::int64_t most = device_.limits ? device_.limits->blocks_per_cluster.integer() : 1;
     if (cluster > most)
-      diags_.error(Rule::schedule_value, schedule_.at.loc,
+      diags_.error(Rule::schedule_value, work.at.loc,
                    fmt::format("a cluster of {} blocks; {} has at most {}", cluster, device_.name, most));
+  }
+
+  void instruction(const Atom& atom) {
+    bool wide = atom.instruction == Instruction::wgmma;
+    if (!has_shape(atom.instruction)) return;
+    constexpr int kRows = 64, kStep = 8, kMostColumns = 256, kWarpRows = 16, kWarpColumns = 8;
+    bool depth = atom.k == 8 || atom.k == 16 || atom.k == 32;
+    bool shape = wide ? atom.m == kRows && atom.n % kStep == 0 && atom.n <= kMostColumns
+                      : atom.m == kWarpRows && atom.n == kWarpColumns;
+    if (shape && depth) return;
+    diags_.error(Rule::schedule_value, atom.at.loc,
+                 fmt::format("there is no {} m{}n{}k{}", name_of(atom.instruction), atom.m, atom.n, atom.k),
+                 wide ? "wgmma has m64, n a multiple of 8 up to 256, and k 8, 16 or 32: 32 bytes of its operands"
+                      : "mma has m16n8, and k 8, 16 or 32: 32 bytes of its operands");
   }
 
   void roles() {

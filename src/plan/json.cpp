@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "machine/places.h"
 #include "plan/limits.h"
 #include "plan/line.h"
 #include "plan/schedule.h"
@@ -12,8 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// ---- Writing
-// ---------------------------------------------------------------------------------------------------------
+// ---- Writing -------------------------------------------------------------------------------------------------------
 
 std::string name_text(const StmtName& name) { return graph::text_of(name); }
 
@@ -96,17 +96,24 @@ Json to_json(const LoopPlan& plan) {
   return j;
 }
 
-// ---- Reading
-// ---------------------------------------------------------------------------------------------------------
+// ---- Reading -------------------------------------------------------------------------------------------------------
 
 constexpr std::int64_t kMost = std::int64_t{1} << 40;
 
-/// One value of the text with the path that leads to it. What is wrong is reported by that path; readers give defaults
-/// then.
+/// The text that is read.
+struct Text {
+  const machine::JsonPlaces& places;
+  Diagnostics& diags;
+  std::string schedule;  ///< path of the schedule in the text
+};
+
+/// One value of the text with the path that leads to it. What is wrong is reported at its place, by that path; readers
+/// give defaults then.
 class Value {
  public:
-  Value(const Json* json, std::string path, const SourceRef& source, Diagnostics& diags)
-      : json_(json), path_(std::move(path)), source_(&source), diags_(&diags) {}
+  Value(const Json* json, std::string path, const Text& text) : json_(json), path_(std::move(path)), text_(&text) {}
+
+  At at() const { return {text_->places.find(in_text(path_))}; }
 
   bool has(const char* key) const { return json_ != nullptr && json_->is_object() && json_->contains(key); }
 
@@ -122,8 +129,10 @@ class Value {
     if (json_ == nullptr) return;
     if (!json_->is_object()) return error(path_.empty() ? "the text" : path_, "is no object");
     for (const auto& [key, value] : json_->items()) {
-      if (std::find(keys.begin(), keys.end(), key) == keys.end())
-        error(path_.empty() ? key : path_ + "." + key, "is no field of a schedule");
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+      std::string path = path_.empty() ? key : path_ + "." + key;
+      text_->diags.error(Rule::schedule_json, text_->places.find_key(in_text(path)),
+                         path + " is no field of a schedule");
     }
   }
 
@@ -218,17 +227,19 @@ class Value {
       error(path_, "is no list");
       return out;
     }
-    for (std::size_t i = 0; i < json_->size() && diags_->list().size() < kMostErrors; ++i)
+    for (std::size_t i = 0; i < json_->size() && text_->diags.list().size() < kMostErrors; ++i)
       out.push_back(read(with(&(*json_)[i], fmt::format("{}[{}]", path_, i))));
     return out;
   }
 
  private:
-  Value with(const Json* json, std::string path) const { return {json, std::move(path), *source_, *diags_}; }
+  Value with(const Json* json, std::string path) const { return {json, std::move(path), *text_}; }
+  std::string in_text(const std::string& path) const {
+    return text_->schedule + (text_->schedule.empty() || path.empty() ? "" : ".") + path;
+  }
   void error(const std::string& what, const std::string& message, std::string fix = {}) const {
-    Loc file;
-    file.source = *source_;
-    diags_->error(Rule::schedule_json, file, fmt::format("{} {}", what, message), std::move(fix));
+    text_->diags.error(Rule::schedule_json, text_->places.find(in_text(what)), fmt::format("{} {}", what, message),
+                       std::move(fix));
   }
   std::string shown() const {
     std::string text = json_->dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -238,8 +249,7 @@ class Value {
 
   const Json* json_;
   std::string path_;
-  const SourceRef* source_;
-  Diagnostics* diags_;
+  const Text* text_;
 };
 
 Work read_work(const Value& j) {
@@ -247,6 +257,7 @@ Work read_work(const Value& j) {
   using enum TileOrder;
   j.only({"kind", "order", "group", "cluster", "heads", "split_k"});
   Work work;
+  work.at = j.at();
   work.kind = j["kind"].one_of({plain, persistent, dynamic, stream_k});
   work.order = j["order"].one_of({rows, grouped, hilbert, longest_first, paired});
   if (work.order == grouped) work.group = j["group"].count();
@@ -263,6 +274,7 @@ Work read_work(const Value& j) {
 Role read_role(const Value& j) {
   j.only({"name", "warps", "replicas", "over", "regs"});
   Role role;
+  role.at = j.at();
   role.name = j["name"].word();
   role.warps = j["warps"].count();
   role.replicas = j["replicas"].count();
@@ -276,6 +288,7 @@ Atom read_atom(const Value& j) {
   using enum Instruction;
   j.only({"stmt", "instruction", "m", "n", "k", "a", "b", "swapped"});
   Atom atom;
+  atom.at = j.at();
   atom.stmt = j["stmt"].statement();
   atom.instruction = j["instruction"].one_of({wgmma, mma, fma, tma, cp_async, vector, scalar});
   if (!has_shape(atom.instruction)) return atom;
@@ -291,6 +304,7 @@ Atom read_atom(const Value& j) {
 Staging read_staging(const Value& j) {
   j.only({"buffer", "via", "bytes"});
   Staging staging;
+  staging.at = j.at();
   staging.buffer = j["buffer"].word();
   staging.via = j["via"].one_of({StoreVia::tma, StoreVia::vector, StoreVia::direct});
   if (staging.via != StoreVia::direct) staging.bytes = j["bytes"].integer(1, kMost);
@@ -300,6 +314,7 @@ Staging read_staging(const Value& j) {
 Slot read_slot(const Value& j) {
   j.only({"stmt", "role", "unit", "stage", "order", "in_flight"});
   Slot slot;
+  slot.at = j.at();
   slot.stmt = j["stmt"].statement();
   if (j.has("role")) slot.role = j["role"].word();
   slot.unit = j["unit"].unit();
@@ -311,22 +326,23 @@ Slot read_slot(const Value& j) {
 
 Ring read_ring(const Value& j) {
   j.only({"buffers", "depth"});
-  return {j["buffers"].each([](const Value& v) { return v.word(); }), j["depth"].any_int(), {}};
+  return {j["buffers"].each([](const Value& v) { return v.word(); }), j["depth"].any_int(), j.at()};
 }
 
 Versions read_versions(const Value& j) {
   j.only({"buffer", "count"});
-  return {j["buffer"].word(), j["count"].any_int(), {}};
+  return {j["buffer"].word(), j["count"].any_int(), j.at()};
 }
 
 Token read_token(const Value& j) {
   j.only({"from", "to"});
-  return {j["from"].statement(), j["to"].statement(), {}};
+  return {j["from"].statement(), j["to"].statement(), j.at()};
 }
 
 LoopPlan read_loop(const Value& j) {
   j.only({"loop", "planner", "ii", "slots", "rings", "versions", "tokens"});
   LoopPlan plan;
+  plan.at = j.at();
   plan.loop = j["loop"].statement();
   plan.planner = j["planner"].word();
   if (j.has("ii")) plan.ii = j["ii"].integer(0, kMost);
@@ -366,16 +382,27 @@ Result<Schedule> parse_json(const SourceRef& json) {
     diags.error(Rule::schedule_json, file, "the text is longer than 4 MiB, as no schedule is");
     return diags;
   }
-  Json parsed = Json::parse(json->text(), nullptr, false);
-  if (parsed.is_discarded()) {
-    diags.error(Rule::schedule_json, file, "the text is no JSON");
+  Json parsed;
+  try {
+    parsed = Json::parse(json->text());
+  } catch (const Json::parse_error& e) {
+    std::size_t at = e.byte > 0 ? e.byte - 1 : 0;
+    diags.error(Rule::schedule_json, machine::JsonPlaces::at(json, at),
+                machine::JsonPlaces::fault(json->text(), at, "schedule"));
+    return diags;
+  } catch (const Json::exception&) {
+    diags.error(Rule::schedule_json, file, "the text holds a number that is too large");
     return diags;
   }
+  machine::JsonPlaces places(json, diags, {Rule::schedule_json, Rule::schedule_json});
+  if (diags.has_errors()) return diags;
   // What `plait schedule --json` prints has the schedule among other things.
   bool inside = parsed.is_object() && parsed.contains("schedule") && parsed["schedule"].is_object();
-  Value root(inside ? &parsed["schedule"] : &parsed, "", json, diags);
+  Text text{places, diags, inside ? "schedule" : ""};
+  Value root(inside ? &parsed["schedule"] : &parsed, "", text);
   root.only({"kernel", "device", "place", "loops"});
   Schedule schedule;
+  schedule.at = root.at();
   schedule.kernel = root["kernel"].word();
   schedule.device = root["device"].device();
   schedule.place = read_place(root["place"]);

@@ -39,11 +39,14 @@ Line::Line(SourceRef source, int number, Diagnostics& diags)
 }
 
 void Line::split(std::string_view text) {
-  std::size_t at = 0;
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  std::size_t at = number_ == 1 && text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const std::size_t begin = at;
+  margin_ = static_cast<int>(begin) + 1;
   auto column = [&] { return static_cast<int>(at) + 1; };
   while (true) {
     while (at < text.size() && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r')) ++at;
-    bool comment = at < text.size() && text[at] == '#' && (at == 0 || text[at - 1] == ' ' || text[at - 1] == '\t');
+    bool comment = at < text.size() && text[at] == '#' && (at == begin || text[at - 1] == ' ' || text[at - 1] == '\t');
     if (at == text.size() || comment) break;
     std::string_view found = text.substr(at, length_at(text.substr(at)));
     bool number = is_digit(found.back()) && (is_digit(found[0]) || found[0] == '-');
@@ -106,7 +109,10 @@ std::int64_t Line::integer(std::string_view what, std::int64_t least, std::int64
   }
   auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || value < least || value > most) {
-    fail(Rule::schedule_value, fmt::format("{} is {}, not from {} to {}", what, text, least, most));
+    bool low = text.starts_with('-') || (error == std::errc() && value < least);
+    fail(Rule::schedule_value,
+         fmt::format("{}: {} is {}", what, text,
+                     low ? fmt::format("less than {}", least) : fmt::format("more than {}", most)));
     return least;
   }
   ++at_;

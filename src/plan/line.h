@@ -27,7 +27,7 @@ class Line {
   Line(SourceRef source, int number, Diagnostics& diags);
 
   bool blank() const { return tokens_.size() == 1; }
-  bool indented() const { return tokens_.front().column > 1; }
+  bool indented() const { return tokens_.front().column > margin_; }
   bool failed() const { return failed_; }
   int number() const { return number_; }
 
@@ -62,6 +62,7 @@ class Line {
   Diagnostics& diags_;
   std::vector<Lexeme> tokens_;
   std::size_t at_ = 0;
+  int margin_ = 1;  ///< the first column, which a byte order mark shifts
   bool failed_ = false;
 };
 

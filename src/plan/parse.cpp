@@ -6,6 +6,7 @@
 #include "plan/limits.h"
 #include "plan/line.h"
 #include "plan/schedule.h"
+#include "syntax/utf8.h"
 
 namespace plait::plan {
 namespace {
@@ -137,6 +138,7 @@ class Parser {
     } else if (line_->accept("work")) {
       if (std::exchange(work_seen_, true)) line_->fail(Rule::schedule_text, "the work map is given twice");
       work(place.work);
+      place.work.at.loc = line_->span(first);
     } else if (line_->accept("role")) {
       place.roles.push_back(role());
       place.roles.back().at.loc = line_->span(first);
@@ -363,6 +365,24 @@ class Parser {
   bool head_seen_ = false, place_seen_ = false, work_seen_ = false;
 };
 
+/// Text is UTF-8 without NUL bytes.
+void check_bytes(const SourceRef& source, Diagnostics& diags) {
+  const std::string& text = source->text();
+  Loc loc{source, 1, 1};
+  for (std::size_t at = 0, length = 0; at < text.size(); at += length) {
+    length = syntax::utf8_char(std::string_view(text).substr(at)).length;
+    if (length == 0 || text[at] == '\0') {
+      diags.error(Rule::source_text, loc, length == 0 ? "the text is not UTF-8" : "the text contains a NUL byte",
+                  length == 0 ? "save it as UTF-8" : "give a text file, not a binary one");
+      return;
+    }
+    loc.column += static_cast<int>(length);
+    if (text[at] != '\n') continue;
+    ++loc.line;
+    loc.column = 1;
+  }
+}
+
 }  // namespace
 
 Result<Schedule> parse(const SourceRef& text) {
@@ -372,6 +392,8 @@ Result<Schedule> parse(const SourceRef& text) {
     diags.error(Rule::source_text, {text, 1, 1}, "the text is longer than 4 MiB, as no schedule is");
     return diags;
   }
+  check_bytes(text, diags);
+  if (diags.has_errors()) return diags;
   Schedule schedule = Parser(text, diags).schedule();
   if (diags.has_errors()) return diags;
   return schedule;

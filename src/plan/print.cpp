@@ -87,6 +87,10 @@ std::string_view name_of(StoreVia via) {
   return "";
 }
 
+std::string shape_text(const Atom& atom) {
+  return fmt::format("m{}n{}k{}, A {}, B {}", atom.m, atom.n, atom.k, name_of(atom.a), name_of(atom.b));
+}
+
 bool has_shape(Instruction instruction) { return instruction == Instruction::wgmma || instruction == Instruction::mma; }
 
 namespace {
@@ -120,7 +124,7 @@ std::string text_of(const Role& role) {
 std::string text_of(const Atom& atom) {
   std::string out = fmt::format("{}: {}", graph::text_of(atom.stmt), name_of(atom.instruction));
   if (!has_shape(atom.instruction)) return out;
-  out += fmt::format(" m{}n{}k{}, A {}, B {}", atom.m, atom.n, atom.k, name_of(atom.a), name_of(atom.b));
+  out += " " + shape_text(atom);
   return atom.swapped ? out + ", swapped" : out;
 }
 

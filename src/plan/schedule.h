@@ -38,6 +38,7 @@ struct Work {
   int cluster_x = 1, cluster_y = 1;
   int heads = 1;  ///< heads (second grid axis) whose blocks follow each other, for L2
   int split_k = 1;
+  At at = {};
   bool operator==(const Work&) const = default;
 };
 
@@ -150,7 +151,8 @@ Result<Schedule> parse(const SourceRef& text);
 std::string to_json(const Schedule& schedule);
 Result<Schedule> parse_json(const SourceRef& json);
 
-bool has_shape(Instruction instruction);  ///< whether m, n, k and the operands mean something
+bool has_shape(Instruction instruction);   ///< whether m, n, k and the operands mean something
+std::string shape_text(const Atom& atom);  ///< `m64n256k16, A shared, B shared`
 std::string_view name_of(WorkKind kind);
 std::string_view name_of(TileOrder order);
 std::string_view name_of(Axis axis);

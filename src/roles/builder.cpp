@@ -3,6 +3,7 @@
 #include <array>
 
 #include "ir/expr_util.h"
+#include "roles/builtin_names.h"
 
 namespace plait::roles::build {
 namespace {
@@ -134,6 +135,8 @@ Builder::Builder(std::string name, std::string device, const At& at) {
   program_.loc = place(at);
   program_.builtins = make_builtins(program_.loc);
 }
+
+void Builder::taken(const std::set<std::string>& names) { rename_builtins(program_.builtins, names); }
 
 Loc Builder::loc(const At& at) { return place(at); }
 

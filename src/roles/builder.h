@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <source_location>
 
 #include "ir/build.h"
@@ -116,6 +117,8 @@ class Builder {
   void prologue(const Then& body);
   void role(std::string name, RoleShape shape, const Then& body, const At& at = At::current());
   const Builtins& builtins() const { return program_.builtins; }
+  /// Before anything else: parameters have these names, so that builtins of the same get others.
+  void taken(const std::set<std::string>& names);
 
   // Statements of the prologue and of roles; let also in the head
   /// A literal needs no variable and is given back.

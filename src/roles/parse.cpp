@@ -8,6 +8,7 @@
 #include "lang/header.h"
 #include "lang/operations.h"
 #include "lang/suggest.h"
+#include "roles/builtin_names.h"
 #include "roles/parser.h"
 #include "syntax/literal.h"
 
@@ -72,7 +73,7 @@ Program RoleParser::program(const lang::Bindings& bindings) {
   return std::move(program_);
 }
 
-/// `roles NAME(parameters; compile-time parameters) device MODEL`
+/// `roles NAME(parameters; compile-time parameters) device MODEL [with BUILTIN as NAME, …]`
 void RoleParser::header(const lang::Bindings& bindings) {
   advance();
   program_.loc = errors_.loc(cur());
@@ -92,9 +93,22 @@ void RoleParser::header(const lang::Bindings& bindings) {
   program_.dims = std::move(head.dims);
 }
 
-/// `sms` alone is visible in the head; the roles see all of them.
+/// `sms` alone is visible in the head; the roles see all of them. Where a parameter has the name of one, `with` gives
+/// it another.
 void RoleParser::builtins() {
   program_.builtins = make_builtins(program_.loc);
+  if (accept_word("with")) {
+    do {
+      Token word = cur();
+      std::string usual(text(word));
+      expect(Tok::name, "the usual name of a builtin");
+      if (!expect_word("as", "the builtin")) return;
+      std::string other = new_name("the other name of the builtin");
+      if (panic_) return;
+      if (!rename_builtin(program_.builtins, usual, other))
+        report(Rule::roles_head, word, fmt::format("there is no builtin '{}'", usual), "see docs/roles.md for them");
+    } while (accept(Tok::comma));
+  }
   bind_.show(program_.builtins.sms);
 }
 

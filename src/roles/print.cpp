@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "ir/print_expr.h"
+#include "roles/builtin_names.h"
 
 namespace plait::roles {
 namespace {
@@ -36,6 +37,16 @@ std::string param_text(const ir::Param& param) {
                      strides);
 }
 
+/// ` with block as block_2` for the builtins that do not have their usual names.
+std::string renamed_text(const Builtins& builtins) {
+  std::string out;
+  for (const BuiltinName& builtin : builtin_names()) {
+    const std::string& name = (builtins.*builtin.var)->name;
+    if (name != builtin.name) out += fmt::format("{} {} as {}", out.empty() ? " with" : ",", builtin.name, name);
+  }
+  return out;
+}
+
 std::string header_text(const Program& p) {
   std::string begin = fmt::format("roles {}(", p.name), one_line = begin, lines = begin;
   for (std::size_t i = 0; i < p.params.size(); ++i) {
@@ -43,7 +54,7 @@ std::string header_text(const Program& p) {
     one_line += (i == 0 ? "" : ", ") + text;
     lines += (i == 0 ? "" : ",\n" + std::string(begin.size(), ' ')) + text;
   }
-  std::string end = fmt::format(") device {}:\n", p.device);
+  std::string end = fmt::format(") device {}{}:\n", p.device, renamed_text(p.builtins));
   return (one_line.size() + end.size() <= kMaxLine ? one_line : lines) + end;
 }
 

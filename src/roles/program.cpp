@@ -1,5 +1,7 @@
 #include "roles/program.h"
 
+#include "roles/builtin_names.h"
+
 namespace plait::roles {
 
 int swizzle_span(Swizzle swizzle) {
@@ -17,11 +19,11 @@ int swizzle_span(Swizzle swizzle) {
 }
 
 Builtins make_builtins(const Loc& loc) {
-  auto make = [&](const char* name) {
-    return std::make_shared<const ir::VarDecl>(ir::VarDecl{name, DType::i32, ir::VarKind::grid, loc});
-  };
-  return {make("block"), make("blocks"),  make("block_x"), make("block_y"), make("block_z"), make("cluster_rank"),
-          make("sms"),   make("replica"), make("warp"),    make("lane"),    make("thread")};
+  Builtins made;
+  for (const BuiltinName& builtin : builtin_names())
+    made.*builtin.var =
+        std::make_shared<const ir::VarDecl>(ir::VarDecl{std::string(builtin.name), DType::i32, ir::VarKind::grid, loc});
+  return made;
 }
 
 int thread_count(const Program& program) {

@@ -119,7 +119,22 @@ std::vector<double> row_sizes(const std::vector<double>& values, std::size_t col
   return sizes;
 }
 
-double rounded_to(DType type, double value) { return ir::is_float(type) ? ir::round_to(type, value) : value; }
+/// As the language converts it to the type.
+double converted_to(DType type, double value) {
+  if (ir::is_float(type)) return ir::round_to(type, value);
+  std::int64_t whole = ir::float_to_int(type, value);
+  return type == DType::u64 ? static_cast<double>(static_cast<std::uint64_t>(whole)) : static_cast<double>(whole);
+}
+
+/// Whether an integer or bool is what some number within `slack` of `want` is converted to.
+bool converts_to(DType type, double want, double slack, double got) {
+  double low = want - slack, high = want + slack;
+  if (ir::is_bool(type)) return got != 0 ? low != 0 || high != 0 : low <= 0 && high >= 0;
+  low = converted_to(type, low);
+  high = converted_to(type, high);
+  // Where the conversion wraps within the range there is no order to go by.
+  return got == low || got == high || (low <= high && high - low <= 2 * slack + 1 && low <= got && got <= high);
+}
 
 /// Absolute error; infinite where only one side is NaN or infinite, or the infinities differ.
 double distance(double got, double want) {
@@ -143,13 +158,14 @@ Comparison compare(const ir::TensorView& got, const std::vector<double>& want, d
   for (ElementWalk walk(got); !walk.done(); walk.next(), ++number) {
     if (!skip.empty() && skip[number]) continue;
     ++result.elements;
-    double x = load_number(got, walk.offset()), y = rounded_to(got.type, want[number]);
+    double x = load_number(got, walk.offset()), y = converted_to(got.type, want[number]);
+    double size = std::max(std::fabs(want[number]), sizes[number / columns]);
+    if (!ir::is_float(got.type) && converts_to(got.type, want[number], limit * size, x)) continue;
     double error = distance(x, y);
-    double relative =
-        std::isfinite(error) && error > 0 ? error / std::max(std::fabs(y), sizes[number / columns]) : error;
+    double relative = std::isfinite(error) && error > 0 ? error / size : error;
     result.max_abs_err = std::max(result.max_abs_err, error);
     result.max_rel_err = std::max(result.max_rel_err, relative);
-    if (relative <= limit) continue;
+    if (relative <= limit && ir::is_float(got.type)) continue;
     ++result.failures;
     if (relative > worst_error) {
       worst_error = relative;

@@ -23,8 +23,9 @@ struct Comparison {
   bool ok() const { return failures == 0; }
 };
 
-/// Compares all elements, row-major; `want` is rounded to the tensor's type first. NaN matches NaN, an infinity only
-/// itself. Elements for which `skip` is true (may be empty) do not take part.
+/// Compares all elements, row-major; `want` is converted to the tensor's type first. An integer or bool is right where
+/// a number that `limit` allows in the place of `want` is converted to it. NaN matches NaN, an infinity only itself.
+/// Elements for which `skip` is true (may be empty) do not take part.
 Comparison compare(const ir::TensorView& got, const std::vector<double>& want, double limit,
                    const std::vector<bool>& skip = {});
 

@@ -146,9 +146,22 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-Result<StagedFile> StagedFile::stage(const std::string& path, const std::vector<std::string_view>& parts) {
+Diagnostics StagedFile::check(const std::string& path) {
   if (path.empty() || path.find('\0') != std::string::npos)
     return refusal(path, "this is no path of a file", "correct the path");
+  struct stat info{};
+  if (::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return refusal(path, "this is a directory, not a file", "name a file");
+    if (S_ISREG(info.st_mode) && ::access(path.c_str(), W_OK) != 0) return failure(path, "write the file", errno);
+    return {};
+  }
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  bool good = ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
+  return good ? Diagnostics() : failure(path, "create the file", errno);
+}
+
+Result<StagedFile> StagedFile::stage(const std::string& path, const std::vector<std::string_view>& parts) {
+  if (Diagnostics found = check(path); found.has_errors()) return found;
   StagedFile staged;
   staged.path_ = path;
   std::error_code error;
@@ -156,12 +169,10 @@ Result<StagedFile> StagedFile::stage(const std::string& path, const std::vector<
   staged.target_ = error ? path : resolved.string();
   struct stat info{};
   bool exists = ::stat(staged.target_.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) return refusal(path, "this is a directory, not a file", "name a file");
   if (exists && !S_ISREG(info.st_mode)) {
     for (std::string_view part : parts) staged.pending_ += part;
     return staged;
   }
-  if (exists && ::access(staged.target_.c_str(), W_OK) != 0) return failure(path, "write the file", errno);
   int fd = staged.create_beside();
   if (fd < 0) return failure(path, "create the file", errno);
   bool good = !exists || ::fchmod(fd, info.st_mode & 0777) == 0;
@@ -226,8 +237,12 @@ Diagnostics StagedFile::commit() {
     forget();
     return {};
   }
-  int fd = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+  // Not blocking, so that a pipe without a reader is refused rather than waited for.
+  int fd = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 && errno == ENXIO)
+    return refusal(path_, "nobody reads from this pipe", "start what reads it first, or name a file");
   if (fd < 0) return failure(path_, "open the file", errno);
+  ::fcntl(fd, F_SETFL, 0);
   bool good = write_all(fd, pending_);
   int cause = errno;
   if (::close(fd) != 0 && good) {

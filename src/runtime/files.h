@@ -37,6 +37,8 @@ Result<SourceRef> read_source(const std::string& path);
 /// commit nothing remains. A device or a pipe is written at commit.
 class StagedFile {
  public:
+  /// What is wrong with a path before anything is written there.
+  static Diagnostics check(const std::string& path);
   static Result<StagedFile> stage(const std::string& path, const std::vector<std::string_view>& parts);
   StagedFile(StagedFile&& other) noexcept;
   StagedFile& operator=(StagedFile&& other) noexcept;

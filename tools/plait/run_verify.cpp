@@ -139,9 +139,7 @@ void Verifier::compare_outputs(const std::string& with, const std::function<std:
     if (!is_written(*data_.params[i])) continue;
     const ir::BufferDecl& buffer = *data_.params[i]->buffer;
     const ir::TensorView& view = data_.tensors[i].view();
-    double limit = ir::is_float(buffer.type)
-                       ? runtime::default_tolerance(runtime::coarsest_rounding(session_.kernel, buffer.type))
-                       : 0;
+    double limit = runtime::default_tolerance(runtime::coarsest_rounding(session_.kernel, buffer.type));
     if (auto own = limits.find(std::string(ir::dtype_name(buffer.type))); own != limits.end()) limit = own->second;
     runtime::Comparison c = runtime::compare(view, want(i), limit, skip ? skip(i) : std::vector<bool>());
     report(buffer, with, c);

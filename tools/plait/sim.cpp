@@ -277,7 +277,8 @@ void compare(const Loaded& loaded, const SimFlags& flags, const Prepared& prepar
     if (param.kind == ir::ParamKind::in) continue;
     ir::DType type = param.buffer->type;
     auto own = reference->tolerance.find(std::string(ir::dtype_name(type)));
-    double limit = own != reference->tolerance.end() ? own->second : runtime::default_tolerance(type);
+    ir::DType rounded = loaded.tile ? runtime::coarsest_rounding(*loaded.tile, type) : type;
+    double limit = own != reference->tolerance.end() ? own->second : runtime::default_tolerance(rounded);
     const std::string& name = param.buffer->name;
     compare_tensor(param, trial.tensors[i].view(), values.at(name), limit, reference->kernel + " in f64", outcome,
                    comparisons);

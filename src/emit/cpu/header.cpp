@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "emit/cpu/entry.h"
 #include "emit/cpu/vector_math.h"
@@ -29,10 +30,29 @@ constexpr std::array c_words = {
 /// Functions of the C library that the object itself calls.
 constexpr std::array called = {"aligned_alloc", "free", "main", "memcpy", "memmove", "memset", "printf"};
 
-bool is_c_word(const std::string& name) { return std::find(c_words.begin(), c_words.end(), name) != c_words.end(); }
+/// Macros that compilers define without being asked.
+constexpr std::array macros = {"NULL", "linux", "unix", "i386"};
 
-/// A parameter's name in C.
-std::string c_name(const std::string& name) { return is_c_word(name) ? name + "_" : name; }
+/// What <stdint.h> defines, as INT64_MAX and int64_t, and names that belong to the compiler.
+bool belongs_to_headers(std::string_view name) {
+  const bool compilers =
+      name.size() > 1 && name[0] == '_' && (name[1] == '_' || std::isupper(static_cast<unsigned char>(name[1])) != 0);
+  const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  const auto ends = [&](std::string_view suffix) { return name.ends_with(suffix); };
+  const bool limit = (begins("INT") || begins("UINT") || begins("PTRDIFF_") || begins("SIZE_") || begins("WCHAR_") ||
+                      begins("WINT_") || begins("SIG_ATOMIC_")) &&
+                     (ends("_MAX") || ends("_MIN") || ends("_C") || ends("_WIDTH"));
+  const bool type = (begins("int") || begins("uint")) && ends("_t");
+  return compilers || limit || type || std::find(macros.begin(), macros.end(), name) != macros.end();
+}
+
+bool is_c_word(std::string_view name) { return std::find(c_words.begin(), c_words.end(), name) != c_words.end(); }
+
+/// A parameter's name in C. Different names stay different: of `int` comes `int_`, and of `int_` therefore `int__`.
+std::string c_name(const std::string& name) {
+  const std::string_view stem = std::string_view(name).substr(0, name.find_last_not_of('_') + 1);
+  return is_c_word(stem) || belongs_to_headers(stem) || belongs_to_headers(name) ? name + "_" : name;
+}
 
 /// The C type of an element; floats that C does not have, and elements narrower than a byte, are their bits.
 std::string c_element(ir::DType type) {
@@ -107,10 +127,12 @@ Diagnostics check_c_name(const ir::Kernel& kernel) {
   Diagnostics diagnostics;
   const bool taken =
       std::find(called.begin(), called.end(), kernel.name) != called.end() || math_symbol(kernel.name) != nullptr;
-  if (taken || is_c_word(kernel.name)) {
-    diagnostics.error(
-        Rule::c_name, kernel.loc,
-        fmt::format("'{}' is {}", kernel.name, taken ? "a function of the C library" : "a keyword of C or C++"));
+  const bool headers = belongs_to_headers(kernel.name);
+  if (taken || headers || is_c_word(kernel.name)) {
+    const char* what = taken     ? "a function of the C library"
+                       : headers ? "a name that C compilers and their headers define"
+                                 : "a keyword of C or C++";
+    diagnostics.error(Rule::c_name, kernel.loc, fmt::format("'{}' is {}", kernel.name, what));
   }
   return diagnostics;
 }

@@ -18,15 +18,14 @@ void define_builtins(Emitter& e, int first_warp) {
   std::string role_warp = first_warp == 0 ? "block_warp" : fmt::format("(block_warp - {})", first_warp);
   std::string bare_warp = first_warp == 0 ? "block_warp" : fmt::format("block_warp - {}", first_warp);
   int warps = threads / kWarp;
-  if (used(b.replica))
-    e.line(one ? "const int replica = 0;" : fmt::format("const int replica = {} / {};", role_warp, warps));
-  if (used(b.warp))
-    e.line(fmt::format("const int warp = {};", one ? bare_warp : fmt::format("{} % {}", role_warp, warps)));
-  if (used(b.lane)) e.line(fmt::format("const int lane = threadIdx.x % {};", kWarp));
-  if (used(b.thread)) {
-    std::string thread = first_warp == 0 ? "threadIdx.x" : fmt::format("threadIdx.x - {}", first_warp * kWarp);
-    e.line(fmt::format("const int thread = {};", one ? thread : fmt::format("({}) % {}", thread, threads)));
-  }
+  auto define = [&](const ir::Var& var, const std::string& value) {
+    if (used(var)) e.line(fmt::format("const int {} = {};", e.use(var), value));
+  };
+  define(b.replica, one ? "0" : fmt::format("{} / {}", role_warp, warps));
+  define(b.warp, one ? bare_warp : fmt::format("{} % {}", role_warp, warps));
+  define(b.lane, fmt::format("threadIdx.x % {}", kWarp));
+  std::string thread = first_warp == 0 ? "threadIdx.x" : fmt::format("threadIdx.x - {}", first_warp * kWarp);
+  define(b.thread, one ? thread : fmt::format("({}) % {}", thread, threads));
 }
 
 void forget_role_builtins(Emitter& e) {
@@ -85,17 +84,18 @@ void emit_addresses(Emitter& e) {
 void define_grid(Emitter& e) {
   const roles::Builtins& b = e.program.builtins;
   auto used = [&](const ir::Var& var) { return e.used_vars.count(var.get()) != 0; };
+  auto define = [&](const ir::Var& var, const std::string& value) {
+    if (used(var)) e.line(fmt::format("const int {} = {};", e.use(var), value));
+  };
   std::size_t axes = e.program.launch.size();
-  if (used(b.block))
-    e.line(axes == 1   ? "const int block = blockIdx.x;"
-           : axes == 2 ? "const int block = blockIdx.x + gridDim.x * blockIdx.y;"
-                       : "const int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);");
-  if (used(b.blocks))
-    e.line(axes == 1 ? "const int blocks = gridDim.x;" : "const int blocks = gridDim.x * gridDim.y * gridDim.z;");
-  if (used(b.block_x)) e.line("const int block_x = blockIdx.x;");
-  if (used(b.block_y)) e.line("const int block_y = blockIdx.y;");
-  if (used(b.block_z)) e.line("const int block_z = blockIdx.z;");
-  if (used(b.cluster_rank)) e.line(fmt::format("const int cluster_rank = blockIdx.x % {};", e.program.cluster));
+  define(b.block, axes == 1   ? "blockIdx.x"
+                  : axes == 2 ? "blockIdx.x + gridDim.x * blockIdx.y"
+                              : "blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)");
+  define(b.blocks, axes == 1 ? "gridDim.x" : "gridDim.x * gridDim.y * gridDim.z");
+  define(b.block_x, "blockIdx.x");
+  define(b.block_y, "blockIdx.y");
+  define(b.block_z, "blockIdx.z");
+  define(b.cluster_rank, fmt::format("blockIdx.x % {}", e.program.cluster));
 }
 
 /// The kernel's parameters: what its body used, in the order maps, tensors, dims, scalars, host lets.

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 namespace plait::emit::cuda {
 namespace {
 
@@ -14,17 +11,6 @@ int architecture_number(std::string_view arch) {
     if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
   return number;
 }
-
-/// Words that a role program may use as names and C++ or the emitted file may not.
-constexpr std::array kReserved = {
-    "alignas",   "alignof",    "asm",       "auto",     "bool",     "break",     "case",    "catch",    "char",
-    "class",     "const",      "continue",  "decltype", "default",  "delete",    "do",      "double",   "else",
-    "enum",      "explicit",   "export",    "extern",   "false",    "float",     "for",     "friend",   "goto",
-    "if",        "inline",     "int",       "long",     "mutable",  "namespace", "new",     "operator", "private",
-    "protected", "public",     "register",  "return",   "short",    "signed",    "sizeof",  "static",   "struct",
-    "switch",    "template",   "this",      "throw",    "true",     "try",       "typedef", "typename", "union",
-    "unsigned",  "using",      "virtual",   "void",     "volatile", "while",     "min",     "max",      "smem",
-    "shared",    "block_warp", "threadIdx", "blockIdx", "gridDim",  "blockDim",  "i"};
 
 /// The last comma before `limit` that stands outside template arguments and conditions of loops, or the first one
 /// behind.
@@ -88,11 +74,6 @@ std::string Emitter::helpers_text() const {
   std::string all;
   for (const std::string& name : helper_order_) all += helper_texts_.at(name);
   return all;
-}
-
-std::string Emitter::name(const std::string& id) {
-  bool reserved = std::find(kReserved.begin(), kReserved.end(), id) != kReserved.end();
-  return reserved ? id + "_" : id;
 }
 
 std::string Emitter::use(const ir::Var& var) {

@@ -47,7 +47,7 @@ class Emitter {
   std::string helper(const std::string& name, const std::string& text);
   std::string helpers_text() const;
 
-  /// As in the program, where C++ allows the name.
+  /// As in the program, where C++ and CUDA leave the name free.
   static std::string name(const std::string& id);
   std::string use(const ir::Var& var);
   std::string use(const ir::Buffer& tensor);
@@ -84,6 +84,7 @@ struct HelperText {
   std::string text;
 };
 const HelperText& fixed_helper(const std::string& name);
+bool is_fixed_helper(const std::string& name);
 
 // types.cpp
 /// The C++ type of a value in an expression: narrow floats are held as float, already rounded.

@@ -295,12 +295,18 @@ Table make_table() {
   return table;
 }
 
+const Table& helpers() {
+  static const Table table = make_table();
+  return table;
+}
+
 }  // namespace
 
+bool is_fixed_helper(const std::string& name) { return helpers().contains(name); }
+
 const HelperText& fixed_helper(const std::string& name) {
-  static const Table table = make_table();
-  auto found = table.find(name);
-  PLAIT_ASSERT(found != table.end(), "no CUDA helper " + name);
+  auto found = helpers().find(name);
+  PLAIT_ASSERT(found != helpers().end(), "no CUDA helper " + name);
   return found->second;
 }
 

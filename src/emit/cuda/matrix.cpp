@@ -264,22 +264,22 @@ void emit(Emitter& e, const roles::LdMatrix& s) {
   if (is_a) {
     e.line("#pragma unroll");
     e.line(fmt::format("  for (int m_ = 0; m_ < {}; ++m_) {{", blocks));
-    e.line(fmt::format("    unsigned* r = {} + (m_ * {} + k_) * 4;", name, k));
-    e.line(fmt::format("    {}(r[0], r[1], r[2], r[3], {});", e.helper("ldmatrix_x4" + suffix),
+    e.line(fmt::format("    unsigned* r_ = {} + (m_ * {} + k_) * 4;", name, k));
+    e.line(fmt::format("    {}(r_[0], r_[1], r_[2], r_[3], {});", e.helper("ldmatrix_x4" + suffix),
                        address("m_ * 16", "k_ * 16")));
     e.line("  }");
   } else {
     if (blocks >= 2) {
       e.line("#pragma unroll");
       e.line(fmt::format("  for (int n_ = 0; n_ < {}; n_ += 2) {{", blocks / 2 * 2));
-      e.line(fmt::format("    unsigned *r = {} + (n_ * {} + k_) * 2, *s = r + {};", name, k, k * 2));
-      e.line(fmt::format("    {}(r[0], r[1], s[0], s[1], {});", e.helper("ldmatrix_x4" + suffix),
+      e.line(fmt::format("    unsigned *r_ = {} + (n_ * {} + k_) * 2, *s_ = r_ + {};", name, k, k * 2));
+      e.line(fmt::format("    {}(r_[0], r_[1], s_[0], s_[1], {});", e.helper("ldmatrix_x4" + suffix),
                          address("n_ * 8", "k_ * 16")));
       e.line("  }");
     }
     if (blocks % 2 == 1) {
-      e.line(fmt::format("  unsigned* r = {} + ({} + k_) * 2;", name, (blocks - 1) * k));
-      e.line(fmt::format("  {}(r[0], r[1], {});", e.helper("ldmatrix_x2" + suffix),
+      e.line(fmt::format("  unsigned* r_ = {} + ({} + k_) * 2;", name, (blocks - 1) * k));
+      e.line(fmt::format("  {}(r_[0], r_[1], {});", e.helper("ldmatrix_x2" + suffix),
                          address(std::to_string((blocks - 1) * 8), "k_ * 16")));
     }
   }

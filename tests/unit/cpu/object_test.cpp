@@ -103,7 +103,7 @@ TEST(Object, HeaderDeclaresTheArguments) {
 }
 
 TEST(Object, NamesThatCTakes) {
-  for (const char* name : {"main", "expf", "double", "malloc_", "printf"}) {
+  for (const char* name : {"main", "expf", "double", "malloc_", "printf", "NULL", "INT64_MAX", "__LINE__"}) {
     const ir::Kernel kernel = kernel_of(std::string("kernel ") + name + "(C: out f32[1]):\n  grid b = 1\n  C[0] = 1\n");
     const auto object = cpu::emit(kernel, cpu::EmitKind::object);
     const bool free_name = std::string(name) == "malloc_";

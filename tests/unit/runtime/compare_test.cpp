@@ -58,6 +58,22 @@ TEST(CompareTest, IntegersAreExact) {
   EXPECT_FALSE(compare(tensor(DType::i32, {5, -3}).view(), {5, -2}, 0).ok());
 }
 
+TEST(CompareTest, IntegersAndBoolsAreComparedWithTheConvertedNumber) {
+  EXPECT_TRUE(compare(tensor(DType::i32, {-6, 6, 0}).view(), {-6.808, 6.9, -0.4}, 0).ok());
+  EXPECT_FALSE(compare(tensor(DType::i32, {-7}).view(), {-6.808}, 0).ok());
+  EXPECT_TRUE(compare(tensor(DType::bool_, {1, 0, 1}).view(), {-6.808, 0, 0.25}, 0).ok());
+  EXPECT_FALSE(compare(tensor(DType::bool_, {0}).view(), {0.25}, 1e-3).ok());
+  EXPECT_FALSE(compare(tensor(DType::bool_, {1}).view(), {0}, 0).ok());
+  EXPECT_TRUE(compare(tensor(DType::i8, {-56}).view(), {200.5}, 0).ok()) << "wrapped";
+}
+
+TEST(CompareTest, IntegersFromFloatsMayComeFromNumbersWithinTheLimit) {
+  EXPECT_TRUE(compare(tensor(DType::i32, {5}).view(), {6.00001}, 1e-5).ok());
+  EXPECT_FALSE(compare(tensor(DType::i32, {5}).view(), {6.00001}, 1e-7).ok());
+  EXPECT_TRUE(compare(tensor(DType::bool_, {0}).view(), {1e-9}, 1).ok());
+  EXPECT_FALSE(compare(tensor(DType::i32, {1000001}).view(), {1000003}, 1e-7).ok());
+}
+
 TEST(CompareTest, SkippedElementsDoNotTakePart) {
   Comparison c = compare(tensor(DType::f32, {1, 9}).view(), {1, 2}, 0, {false, true});
   EXPECT_TRUE(c.ok());

@@ -221,8 +221,8 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
         const int b = head / heads;
         const int h = head % heads;
         #pragma unroll 1
-        for (int half = 0; half < 1; ++half) {
-          const int q_tile = half == 0 ? q_tiles - 1 - place : place;
+        for (int half_ = 0; half_ < 1; ++half_) {
+          const int q_tile = half_ == 0 ? q_tiles - 1 - place : place;
           const int last = q_tiles;
           #pragma unroll
           for (int i_ = 0; i_ < 2; ++i_) {
@@ -237,13 +237,13 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
           }
           #pragma unroll 1
           for (int j = 0; j < last; ++j) {
-            const int row = (last - 1 - j) * 128;
+            const int row_ = (last - 1 - j) * 128;
             mbar_wait(k_empty + n % 2 * 8, (n / 2 + 1) & 1);
             mbar_expect(k_full + n % 2 * 8, 32768);
             #pragma unroll
             for (int p = 0; p < 2; ++p) {
               // tma_load K_s[n % 2, 0, 64 * p] <- K_map[b, h, row, 64 * p] on k_full[n % 2]
-              tma_load_4d(K_s + n % 2 * 32768 + 64 * p / 64 * 16384 + 64 * p % 64 * 2, K_map, 64 * p, row, h, b,
+              tma_load_4d(K_s + n % 2 * 32768 + 64 * p / 64 * 16384 + 64 * p % 64 * 2, K_map, 64 * p, row_, h, b,
                   k_full + n % 2 * 8);
             }
             mbar_wait(v_empty + n % 2 * 8, (n / 2 + 1) & 1);
@@ -251,7 +251,7 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
             #pragma unroll
             for (int p = 0; p < 2; ++p) {
               // tma_load V_s[n % 2, 0, 64 * p] <- V_map[b, h, row, 64 * p] on v_full[n % 2]
-              tma_load_4d(V_s + n % 2 * 32768 + 64 * p / 64 * 16384 + 64 * p % 64 * 2, V_map, 64 * p, row, h, b,
+              tma_load_4d(V_s + n % 2 * 32768 + 64 * p / 64 * 16384 + 64 * p % 64 * 2, V_map, 64 * p, row_, h, b,
                   v_full + n % 2 * 8);
             }
             n = n + 1;
@@ -284,8 +284,8 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
       const int b = head / heads;
       const int h = head % heads;
       #pragma unroll 1
-      for (int half = 0; half < 1; ++half) {
-        const int q_tile = half == 0 ? q_tiles - 1 - place : place;
+      for (int half_ = 0; half_ < 1; ++half_) {
+        const int q_tile = half_ == 0 ? q_tiles - 1 - place : place;
         const int last = q_tiles;
         const int row0 = q_tile * 128 + 64 * replica;
         mbar_wait(q_full + replica * 8, it & 1);

@@ -106,8 +106,8 @@ matmul_sm80(const bf16* __restrict__ A,
     for (int k_ = 0; k_ < 1; ++k_) {
     #pragma unroll
       for (int m_ = 0; m_ < 4; ++m_) {
-        unsigned* r = a0 + (m_ * 1 + k_) * 4;
-        ldmatrix_x4(r[0], r[1], r[2], r[3],
+        unsigned* r_ = a0 + (m_ * 1 + k_) * 4;
+        ldmatrix_x4(r_[0], r_[1], r_[2], r_[3],
         swizzled<128>(A_s + (warp_m + m_ * 16 + lane % 16) * 128 + (k_ * 16 + lane / 16 * 8) * 2));
       }
     }
@@ -116,8 +116,8 @@ matmul_sm80(const bf16* __restrict__ A,
     for (int k_ = 0; k_ < 1; ++k_) {
     #pragma unroll
       for (int n_ = 0; n_ < 8; n_ += 2) {
-        unsigned *r = b0 + (n_ * 1 + k_) * 2, *s = r + 2;
-        ldmatrix_x4(r[0], r[1], s[0], s[1],
+        unsigned *r_ = b0 + (n_ * 1 + k_) * 2, *s_ = r_ + 2;
+        ldmatrix_x4(r_[0], r_[1], s_[0], s_[1],
         swizzled<128>(B_s + (warp_n + n_ * 8 + lane % 8 + lane / 16 * 8) * 128 + (k_ * 16 + lane / 8 % 2 * 8) * 2));
       }
     }
@@ -155,8 +155,8 @@ matmul_sm80(const bf16* __restrict__ A,
       for (int k_ = 0; k_ < 1; ++k_) {
       #pragma unroll
         for (int m_ = 0; m_ < 4; ++m_) {
-          unsigned* r = a1 + (m_ * 1 + k_) * 4;
-          ldmatrix_x4(r[0], r[1], r[2], r[3],
+          unsigned* r_ = a1 + (m_ * 1 + k_) * 4;
+          ldmatrix_x4(r_[0], r_[1], r_[2], r_[3],
           swizzled<128>(A_s + slot * 16384 + (warp_m + m_ * 16 + lane % 16) * 128 + (16 + k_ * 16 + lane / 16 * 8) * 2));
         }
       }
@@ -165,8 +165,8 @@ matmul_sm80(const bf16* __restrict__ A,
       for (int k_ = 0; k_ < 1; ++k_) {
       #pragma unroll
         for (int n_ = 0; n_ < 8; n_ += 2) {
-          unsigned *r = b1 + (n_ * 1 + k_) * 2, *s = r + 2;
-          ldmatrix_x4(r[0], r[1], s[0], s[1],
+          unsigned *r_ = b1 + (n_ * 1 + k_) * 2, *s_ = r_ + 2;
+          ldmatrix_x4(r_[0], r_[1], s_[0], s_[1],
           swizzled<128>(B_s + slot * 32768 + (warp_n + n_ * 8 + lane % 8 + lane / 16 * 8) * 128 + (16 + k_ * 16 + lane / 8 % 2 * 8) * 2));
         }
       }
@@ -183,8 +183,8 @@ matmul_sm80(const bf16* __restrict__ A,
       for (int k_ = 0; k_ < 1; ++k_) {
       #pragma unroll
         for (int m_ = 0; m_ < 4; ++m_) {
-          unsigned* r = a0 + (m_ * 1 + k_) * 4;
-          ldmatrix_x4(r[0], r[1], r[2], r[3],
+          unsigned* r_ = a0 + (m_ * 1 + k_) * 4;
+          ldmatrix_x4(r_[0], r_[1], r_[2], r_[3],
           swizzled<128>(A_s + slot * 16384 + (warp_m + m_ * 16 + lane % 16) * 128 + (32 + k_ * 16 + lane / 16 * 8) * 2));
         }
       }
@@ -193,8 +193,8 @@ matmul_sm80(const bf16* __restrict__ A,
       for (int k_ = 0; k_ < 1; ++k_) {
       #pragma unroll
         for (int n_ = 0; n_ < 8; n_ += 2) {
-          unsigned *r = b0 + (n_ * 1 + k_) * 2, *s = r + 2;
-          ldmatrix_x4(r[0], r[1], s[0], s[1],
+          unsigned *r_ = b0 + (n_ * 1 + k_) * 2, *s_ = r_ + 2;
+          ldmatrix_x4(r_[0], r_[1], s_[0], s_[1],
           swizzled<128>(B_s + slot * 32768 + (warp_n + n_ * 8 + lane % 8 + lane / 16 * 8) * 128 + (32 + k_ * 16 + lane / 8 % 2 * 8) * 2));
         }
       }
@@ -211,8 +211,8 @@ matmul_sm80(const bf16* __restrict__ A,
       for (int k_ = 0; k_ < 1; ++k_) {
       #pragma unroll
         for (int m_ = 0; m_ < 4; ++m_) {
-          unsigned* r = a1 + (m_ * 1 + k_) * 4;
-          ldmatrix_x4(r[0], r[1], r[2], r[3],
+          unsigned* r_ = a1 + (m_ * 1 + k_) * 4;
+          ldmatrix_x4(r_[0], r_[1], r_[2], r_[3],
           swizzled<128>(A_s + slot * 16384 + (warp_m + m_ * 16 + lane % 16) * 128 + (48 + k_ * 16 + lane / 16 * 8) * 2));
         }
       }
@@ -221,8 +221,8 @@ matmul_sm80(const bf16* __restrict__ A,
       for (int k_ = 0; k_ < 1; ++k_) {
       #pragma unroll
         for (int n_ = 0; n_ < 8; n_ += 2) {
-          unsigned *r = b1 + (n_ * 1 + k_) * 2, *s = r + 2;
-          ldmatrix_x4(r[0], r[1], s[0], s[1],
+          unsigned *r_ = b1 + (n_ * 1 + k_) * 2, *s_ = r_ + 2;
+          ldmatrix_x4(r_[0], r_[1], s_[0], s_[1],
           swizzled<128>(B_s + slot * 32768 + (warp_n + n_ * 8 + lane % 8 + lane / 16 * 8) * 128 + (48 + k_ * 16 + lane / 8 % 2 * 8) * 2));
         }
       }
@@ -241,8 +241,8 @@ matmul_sm80(const bf16* __restrict__ A,
       for (int k_ = 0; k_ < 1; ++k_) {
       #pragma unroll
         for (int m_ = 0; m_ < 4; ++m_) {
-          unsigned* r = a0 + (m_ * 1 + k_) * 4;
-          ldmatrix_x4(r[0], r[1], r[2], r[3],
+          unsigned* r_ = a0 + (m_ * 1 + k_) * 4;
+          ldmatrix_x4(r_[0], r_[1], r_[2], r_[3],
           swizzled<128>(A_s + (k + 1) % 4 * 16384 + (warp_m + m_ * 16 + lane % 16) * 128 + (k_ * 16 + lane / 16 * 8) * 2));
         }
       }
@@ -251,8 +251,8 @@ matmul_sm80(const bf16* __restrict__ A,
       for (int k_ = 0; k_ < 1; ++k_) {
       #pragma unroll
         for (int n_ = 0; n_ < 8; n_ += 2) {
-          unsigned *r = b0 + (n_ * 1 + k_) * 2, *s = r + 2;
-          ldmatrix_x4(r[0], r[1], s[0], s[1],
+          unsigned *r_ = b0 + (n_ * 1 + k_) * 2, *s_ = r_ + 2;
+          ldmatrix_x4(r_[0], r_[1], s_[0], s_[1],
           swizzled<128>(B_s + (k + 1) % 4 * 32768 + (warp_n + n_ * 8 + lane % 8 + lane / 16 * 8) * 128 + (k_ * 16 + lane / 8 % 2 * 8) * 2));
         }
       }
