@@ -91,6 +91,7 @@ plan::Work draw_work(Rng& rng) {
                              : TileOrder::hilbert;
   if (work.order == TileOrder::grouped) work.group = static_cast<int>(rng.between(1, 4));
   if (work.order != TileOrder::grouped && rng.chance(30)) work.heads = static_cast<int>(rng.between(2, 4));
+  if (rng.chance(15)) (rng.chance(50) ? work.cluster_x : work.cluster_y) = 2;
   return work;
 }
 
@@ -122,11 +123,17 @@ void give_roles(LoopPlan& plan, const TaskGraph& graph, int replicas, Rng& rng) 
     const auto from = rng.pick(products), to = rng.pick(products);
     plan.tokens.push_back({from, to, {}});
   }
-  if (!rng.chance(4)) return;
-  const auto late = rng.pick(products);
-  for (Slot& slot : plan.slots) {
-    if (slot.stmt == late) slot.in_flight = 1;
+}
+
+/// A product that the next iteration finds under way.
+void let_fly(LoopPlan& plan, const TaskGraph& graph, Rng& rng) {
+  std::vector<std::size_t> products;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].unit == ir::Unit::matrix) products.push_back(i);
   }
+  if (products.empty()) return;
+  plan.slots[rng.pick(products)].in_flight = 1;
+  for (plan::Ring& ring : plan.rings) ring.depth = std::max(ring.depth, 2);
 }
 
 Schedule blank(const Scheduled& of) {
@@ -155,6 +162,7 @@ Schedule attempt(const Scheduled& of, Rng& rng) {
     if (shared && !plan.versions.empty()) ++plan.versions.front().count;
     plan.planner = "hand";
     if (roles) give_roles(plan, graph, replicas, rng);
+    if (rng.chance(20)) let_fly(plan, graph, rng);
     schedule.loops.push_back(std::move(plan));
   }
   return schedule;

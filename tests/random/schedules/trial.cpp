@@ -140,7 +140,8 @@ ScheduledProgram::Finding ScheduledProgram::run(const plan::Schedule& schedule) 
   if (std::string wrong = text_problem(schedule, made->program); !wrong.empty()) return {{}, wrong};
   for (int n = 1; n <= kInterleavings; ++n) {
     const auto interleaving = seed_ * kInterleavings + static_cast<std::uint64_t>(n);
-    const sim::Trial got = clean_trial(made->program, *call_, n + static_cast<int>(seed_ % 2), interleaving);
+    const int sms = made->program.cluster * (n + static_cast<int>(seed_ % 2));
+    const sim::Trial got = clean_trial(made->program, *call_, sms, interleaving);
     const int differs = sim::first_difference(want, got);
     if (differs >= 0)
       return {{},
