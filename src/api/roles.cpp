@@ -41,7 +41,7 @@ using plait::Result;
 /// A program that came as text, ready for CUDA, and what was found in it.
 struct Read {
   plait::roles::Program program;
-  Diagnostics warnings;
+  std::string architecture;  ///< of the device that it was made for
 };
 
 Result<Read> read_tile(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
@@ -64,7 +64,7 @@ Result<Read> read_tile(const plait::SourceRef& source, const plait::lang::Bindin
   if (!model) return model.diagnostics();
   auto derived = plait::pipeline::derive(*kernel, *model, options);
   if (!derived) return derived.diagnostics();
-  return Read{std::move(derived->program), {}};
+  return Read{std::move(derived->program), model->arch};
 }
 
 Result<cuda::Built> build(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
@@ -72,7 +72,9 @@ Result<cuda::Built> build(const plait::SourceRef& source, const plait::lang::Bin
   if (plait::roles::is_role_text(source->text())) return cuda::build(source, bindings, build_options(given));
   auto read = read_tile(source, bindings, given, dims);
   if (!read) return read.diagnostics();
-  return cuda::build(std::move(read->program), build_options(given), std::move(read->warnings));
+  cuda::BuildOptions options = build_options(given);
+  if (options.architecture.empty()) options.architecture = read->architecture;
+  return cuda::build(std::move(read->program), options);
 }
 
 /// Nothing where one is no integer of 64 bits.

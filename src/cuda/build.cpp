@@ -14,8 +14,7 @@ namespace plait::cuda {
 namespace {
 
 /// The architecture that the caller names, else that of the program's device.
-Result<std::string> choose_architecture(const roles::Program& program, const machine::Device& device,
-                                        const std::string& named) {
+Result<std::string> choose_architecture(const roles::Program& program, const std::string& named) {
   Diagnostics found;
   if (!named.empty()) {
     if (parse_architecture(named)) return named;
@@ -23,7 +22,9 @@ Result<std::string> choose_architecture(const roles::Program& program, const mac
                 "name one as NVRTC does, e.g. sm_80, sm_89 or sm_90a");
     return found;
   }
-  if (device.target == machine::Target::cuda) return device.arch;
+  auto device = machine::load_device(program.device);
+  if (!device) return device.diagnostics();
+  if (device->target == machine::Target::cuda) return device->arch;
   found.error(Rule::gpu_architecture, program.loc,
               fmt::format("device '{}' has no NVIDIA architecture", program.device),
               "name the architecture, e.g. --arch sm_90a, or write the program for an NVIDIA device: h200, h100, a100");
@@ -56,9 +57,7 @@ Result<Code> compile_module(const emit::cuda::Module& module, const BuildOptions
 Result<Built> build(roles::Program program, const BuildOptions& options, Diagnostics warnings) {
   Built built;
   Clock clock(built.steps);
-  auto device = machine::load_device(program.device);
-  if (!device) return device.diagnostics();
-  auto architecture = choose_architecture(program, *device, options.architecture);
+  auto architecture = choose_architecture(program, options.architecture);
   if (!architecture) return architecture.diagnostics();
   auto module = emit::cuda::emit(program, *architecture);
   if (!module) return module.diagnostics();

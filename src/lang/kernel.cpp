@@ -84,6 +84,8 @@ ir::Kernel Elaborator::kernel(const syntax::Kernel& source, const Loc& loc,
   kernel_.loc = loc;
   take_names(source.body, names_);
   compile_params(source, loc, bindings);
+  // Behind a wrong -D the rest would be judged by a value that nobody meant.
+  if (!bindings.empty() && diags_->has_errors()) return std::move(kernel_);
   bind_dims(source);
   params(source);
   out_ = &kernel_.body;

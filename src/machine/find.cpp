@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "machine/load.h"
+#include "machine/places.h"
 
 namespace plait::machine {
 namespace {
@@ -58,8 +59,6 @@ Result<SourceRef> read_model(const fs::path& path) {
   return SourceRef(std::make_shared<SourceFile>(path, text.str()));
 }
 
-bool is_path(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".json"); }
-
 bool is_name(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
@@ -101,13 +100,22 @@ SourceRef device_source(const std::string& name) {
   return nullptr;
 }
 
+bool is_model_path(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".json"); }
+
 Result<Device> load_device(const std::string& name_or_path) {
-  if (is_path(name_or_path)) {
+  if (is_model_path(name_or_path)) {
     auto source = read_model(name_or_path);
     return source ? parse_device(*source) : Result<Device>(source.diagnostics());
   }
   SourceRef source = device_source(name_or_path);
-  return source ? parse_device(source) : Result<Device>(unknown(name_or_path));
+  if (source == nullptr) return unknown(name_or_path);
+  auto device = parse_device(source);
+  if (!device || device->name == name_or_path) return device;
+  Diagnostics found;
+  found.error(Rule::model_field, JsonPlaces(source, found, {Rule::model_json, Rule::model_field}).find("name"),
+              fmt::format("the name is '{}', and the file is {}.json", device->name, name_or_path),
+              "give a known model the name of its file");
+  return found;
 }
 
 }  // namespace plait::machine

@@ -10,6 +10,7 @@ Result<Device> parse_device(const SourceRef& json);
 
 /// The model that --device names: a path when the text has a `/` or ends in `.json`, else the name of a known model.
 Result<Device> load_device(const std::string& name_or_path);
+bool is_model_path(const std::string& text);
 
 /// Names of the known models: those installed in share/plait/machines beside the program, and those compiled in.
 std::vector<std::string> device_names();

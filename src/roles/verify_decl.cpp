@@ -57,7 +57,13 @@ void Declarations::host() {
           "write launch ceildiv(i32(M), 128) behind the lets of the head");
   }
   for (const Let& let : program_.lets) host_value(let.value, fmt::format("`{}`", let.var->name), false);
-  for (const ExprRef& extent : program_.launch) host_value(extent, "launch", false);
+  for (const ExprRef& extent : program_.launch) {
+    host_value(extent, "launch", false);
+    auto literal = ir::is_integer(extent->type) ? ir::as_int(extent) : std::nullopt;
+    if (literal && *literal < 1)
+      error(Rule::role_literal, extent->loc, fmt::format("launch has the extent {}", *literal),
+            "launch at least 1 block");
+  }
   for (const ir::Require& require : program_.requires_) host_value(require.cond, "require", true);
   if (program_.occupancy < 1 || program_.occupancy > kMaxOccupancy) {
     error(Rule::role_literal, program_.loc, fmt::format("occupancy is {}", program_.occupancy),
@@ -191,11 +197,11 @@ void Declarations::places() {
   }
   if (arena.bytes > limits_.smem_block) {
     error(Rule::smem_capacity, program_.loc, fmt::format("tiles and mbarriers take {} bytes", arena.bytes),
-          fmt::format("a block gets {}: use fewer stages or smaller tiles", limits_.smem_block));
+          fmt::format("a block gets {} bytes: use fewer stages or smaller tiles", limits_.smem_block));
   } else if ((arena.bytes + limits_.smem_reserved) * program_.occupancy > limits_.smem_sm) {
     error(Rule::smem_capacity, program_.loc,
           fmt::format("{} blocks of {} bytes do not fit a multiprocessor", program_.occupancy, arena.bytes),
-          fmt::format("it has {} bytes, and keeps {} for each block", limits_.smem_sm, limits_.smem_reserved));
+          fmt::format("it has {} bytes, and keeps {} bytes for each block", limits_.smem_sm, limits_.smem_reserved));
   }
 }
 

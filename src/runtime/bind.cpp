@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/affine.h"
 #include "ir/numeric.h"
@@ -59,6 +60,7 @@ class Binder {
   std::vector<ir::ScalarValue> scalars_;
   Env env_;
   std::unordered_map<const ir::VarDecl*, std::string> origin_;
+  std::set<const ir::VarDecl*> disputed_;  ///< dims that the caller and a tensor give different values
   std::vector<std::int64_t> grid_;
 };
 
@@ -245,6 +247,7 @@ void Binder::check_expected_dims() {
     }
     auto bound = env_.find(dim->get());
     if (bound != env_.end() && bound->second.i != value) {
+      disputed_.insert(dim->get());
       wrong.push_back(
           fmt::format("{} is given as {}, but {} is {}", name, value, origin_[dim->get()], bound->second.i));
     }
@@ -272,6 +275,7 @@ void Binder::check_shape(const Slot& slot) {
     auto want = value_of(buffer.shape[i], fmt::format("extent {} of {}", i, buffer.name));
     if (!want || *want == slot.view.shape[i]) continue;
     const ir::VarDecl* dim = bare_dim(buffer.shape[i]);
+    if (disputed_.contains(dim)) continue;
     std::string text = ir::print(*buffer.shape[i]);
     std::string because =
         dim != nullptr ? fmt::format("{} is {} ({})", text, *want, origin_[dim]) : fmt::format("{} is {}", text, *want);

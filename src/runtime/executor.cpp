@@ -112,8 +112,8 @@ Diagnostics describe(const cpu::Code& code, const FirstTrap& first, const std::v
   auto index = static_cast<std::size_t>(first.trap().code) - 1;
   PLAIT_ASSERT(first.trap().code > 0 && index < code.traps.size(), "a block returned an unknown trap");
   const cpu::TrapInfo& info = code.traps[index];
-  Diagnostic& diag =
-      diags.error(info.rule, info.loc, fill_in(info.message, first.trap().values, std::size(first.trap().values)));
+  std::size_t values = info.rule == Rule::assert_failed ? 0 : std::size(first.trap().values);
+  Diagnostic& diag = diags.error(info.rule, info.loc, fill_in(info.message, first.trap().values, values));
   Block block = block_at(first.block(), grid);
   std::int64_t at[3] = {block.x, block.y, block.z};
   diag.notes.push_back(

@@ -1,12 +1,22 @@
 #include <fmt/format.h>
 
+#include "device_program.h"
 #include "roles.h"
 
 namespace plait::cli {
 namespace {
 
-Outcome check(const ProgramOptions& options) {
-  if (holds_roles(options.path)) return check_roles(options);
+struct CheckFlags {
+  ProgramOptions program;
+  std::string device;
+};
+
+Outcome check(const CheckFlags& flags) {
+  const ProgramOptions& options = flags.program;
+  if (holds_roles(options.path)) return check_roles(options, flags.device);
+  if (!flags.device.empty())
+    throw UsageError{
+        "--device: a tile program is right on every device; `plait compile --device` tells what it becomes"};
   lang::Bindings bindings = parse_assignments(options.bindings, "-D");
   auto program = load_program(options.path);
   if (!program) return failed(program.diagnostics());
@@ -44,9 +54,10 @@ Outcome check(const ProgramOptions& options) {
 void add_check(CommandLine& line, Command& command) {
   Options sub =
       add_command(line, command, "check", "Check a tile or role program: syntax, types, every rule of the language");
-  auto options = std::make_shared<ProgramOptions>();
-  add_program_options(sub, command, *options);
-  sub.chosen([options, &command] { command.action = [options] { return check(*options); }; });
+  auto flags = std::make_shared<CheckFlags>();
+  add_program_options(sub, command, flags->program);
+  add_device(sub, "--device", flags->device, "role programs: machine model to check on (default: the one it names)");
+  sub.chosen([flags, &command] { command.action = [flags] { return check(*flags); }; });
 }
 
 }  // namespace plait::cli

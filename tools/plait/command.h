@@ -64,6 +64,10 @@ std::map<std::string, std::string> parse_assignments(const std::vector<std::stri
 /// The same of integers of 64 bits.
 std::map<std::string, std::int64_t> dims_of(const std::vector<std::string>& texts, const std::string& flag);
 
+/// Writes what the outcome says so far, so that it stands there while what is behind takes its time. With --json
+/// nothing.
+void say_now(const Command& command, Outcome& outcome);
+
 /// Delivers the outcome and ends the process at once, whatever its other threads do: for a run that nothing else stops.
 [[noreturn]] void end_now(const Command& command, const Outcome& outcome);
 

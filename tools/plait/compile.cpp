@@ -31,9 +31,28 @@ Result<std::string> emit(const ir::Kernel& kernel, const CompileOptions& options
   return cpu::emit(kernel, cpu::EmitKind::object, target);
 }
 
+/// Options that would say nothing are refused.
+void check_use(const CompileOptions& options, bool for_gpu) {
+  auto refuse = [&](const char* flag, const char* what) {
+    throw UsageError{fmt::format("{}: --emit {} is for {}", flag, options.emit, what)};
+  };
+  constexpr const char* host = "the host; it is for roles, source, ptx and cubin";
+  constexpr const char* gpu = "GPUs; it is for llvm, asm, object and header";
+  if (for_gpu) {
+    if (!options.cpu.empty()) refuse("--cpu", gpu);
+    if (options.no_checks) refuse("--no-checks", gpu);
+    return;
+  }
+  if (!options.target.schedule.empty()) refuse("--schedule", host);
+  if (!options.roles.architecture.empty()) refuse("--arch", host);
+  if (!options.dims.empty()) refuse("--dim", host);
+  if (options.roles.allow_serialized) refuse("--allow-serialized", host);
+}
+
 Result<Made> make(const CompileOptions& options) {
   bool for_gpu =
       options.emit == "roles" || options.emit == "source" || options.emit == "ptx" || options.emit == "cubin";
+  check_use(options, for_gpu);
   if (for_gpu) {
     auto program = load_device_program(options.program, options.target, dims_of(options.dims, "--dim"));
     if (!program) return program.diagnostics();
@@ -97,7 +116,8 @@ void add_compile(CommandLine& line, Command& command) {
           "file to write (default: standard output; an object goes to KERNEL.o, a cubin to KERNEL.cubin)");
   sub.add("--cpu", options->cpu, "processor by its LLVM name, e.g. x86-64-v3 (default: this machine)");
   sub.flag("--no-checks", options->no_checks, "leave out the run-time checks of accesses");
-  sub.add("--device", options->target.device, "machine model of the GPU (default: h200)");
+  add_device(sub, "--device", options->target.device,
+             "machine model of the GPU (default: h200; a role program: the one it names)");
   add_schedule_flag(sub, options->target);
   add_assignments(sub, "--dim", options->dims, "value of a dim of the calls that this is for, e.g. --dim M=8191");
   add_roles_flags(sub, options->roles);

@@ -1,10 +1,10 @@
 #include "device_program.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "machine/load.h"
 #include "pipeline/assume.h"
 #include "roles/parse.h"
 #include "roles/verify.h"
@@ -13,21 +13,56 @@
 namespace plait::cli {
 namespace {
 
-Result<DeviceProgram> read_roles(const ProgramOptions& options) {
+Result<DeviceProgram> read_roles(const ProgramOptions& options, const std::string& named) {
   if (!options.kernel.empty()) throw UsageError{"--kernel: a .roles file holds one program"};
   auto source = read_program(options.path);
   if (!source) return source.diagnostics();
   auto program = roles::parse(*source, parse_assignments(options.bindings, "-D"));
   if (!program) return program.diagnostics();
-  auto device = machine::load_device(program->device);
+  auto device = device_of(*program, named);
   if (!device) return device.diagnostics();
+  program->device = device->name;
   Diagnostics found = roles::verify(*program, roles::limits_of(*device));
   if (found.has_errors()) return found;
   std::string name = program->name;
-  return DeviceProgram{std::move(*program), std::move(name), {}, {}, {}};
+  return DeviceProgram{std::move(*program), std::move(name), {}, {}, {}, std::move(*device)};
+}
+
+/// What is wrong with the name of a machine model; a path is looked at when it is read.
+std::string check_device(const std::string& text) {
+  if (machine::is_model_path(text)) return "";
+  std::vector<std::string> known = machine::device_names();
+  if (std::find(known.begin(), known.end(), text) != known.end()) return "";
+  return fmt::format("there is no device '{}'; the devices are {}, or PATH.json, a machine model of your own", text,
+                     fmt::join(known, ", "));
 }
 
 }  // namespace
+
+Option add_device(const Options& options, const std::string& names, std::string& into, const std::string& help) {
+  return options.add(names, into, help).check(check_device);
+}
+
+Result<machine::Device> device_of(const roles::Program& program, const std::string& named) {
+  auto device = machine::load_device(named.empty() ? program.device : named);
+  Diagnostics found;
+  if (!device && named.empty()) {
+    for (Diagnostic d : device.diagnostics().list()) {
+      if (d.rule == Rule::unknown_device) {
+        d.loc = program.loc;
+        d.fix = fmt::format("name one of {}, or give the model of a machine of your own with --device PATH.json",
+                            fmt::join(machine::device_names(), ", "));
+      }
+      found.add(std::move(d));
+    }
+    return found;
+  }
+  if (!device || device->target == machine::Target::cuda) return device;
+  found.error(Rule::unknown_device, program.loc,
+              fmt::format("{} is the model of a processor, and role programs run on GPUs", device->name),
+              "name a GPU's model, e.g. --device h200");
+  return found;
+}
 
 Result<plan::Schedule> read_schedule(const std::string& path) {
   auto source = runtime::read_source(path);
@@ -44,7 +79,7 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
                                           const std::map<std::string, std::int64_t>& dims) {
   if (holds_roles(options.path)) {
     if (!flags.schedule.empty()) throw UsageError{"--schedule: a role program carries its schedule out already"};
-    return read_roles(options);
+    return read_roles(options, flags.device);
   }
   auto session = load_kernel(options.path, options.kernel, parse_assignments(options.bindings, "-D"));
   if (!session) return session.diagnostics();
@@ -67,7 +102,7 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
   auto derived =
       pipeline::derive(session->kernel, *device, {pipeline::assume(session->kernel, dims), std::move(schedule)});
   if (!derived) return derived.diagnostics();
-  DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}, {}};
+  DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}, {}, std::move(*device)};
   made.derived = std::move(*derived);
   made.file = std::move(session->program);
   return made;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "machine/load.h"
 #include "pipeline/derive.h"
 #include "session.h"
 
@@ -12,6 +13,7 @@ struct DeviceProgram {
   std::optional<ir::Kernel> tile;            ///< tile programs
   std::optional<pipeline::Derived> derived;  ///< tile programs
   Program file;                              ///< tile programs
+  machine::Device device;                    ///< that it was verified on
 };
 
 /// How a tile program is brought to a device.
@@ -19,6 +21,10 @@ struct DeviceFlags {
   std::string device;    ///< machine model; empty: that of the schedule or of the role program, else h200
   std::string schedule;  ///< file; empty: the rules planner's
 };
+/// An option that names a machine model: a known one, or the path of one's own.
+Option add_device(const Options& options, const std::string& names, std::string& into, const std::string& help);
+/// Of the GPU that a role program is for: the model that `named` names, else the one that the program names.
+Result<machine::Device> device_of(const roles::Program& program, const std::string& named);
 void add_schedule_flag(const Options& options, DeviceFlags& flags);
 
 /// A schedule file: text, or JSON where its name ends in .json.

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "command.h"
+#include "device_program.h"
 #include "device_report.h"
-#include "machine/load.h"
 
 namespace plait::cli {
 namespace {
@@ -104,7 +104,7 @@ Outcome show_device(const std::string& name) {
 void add_devices(CommandLine& line, Command& command) {
   Options sub = add_command(line, command, "devices", "List the devices that --device takes, or show the model of one");
   auto name = std::make_shared<std::string>();
-  sub.add("DEVICE", *name, "a device's name, or the path of a machine model (PATH.json)");
+  add_device(sub, "DEVICE", *name, "a device's name, or the path of a machine model (PATH.json)");
   sub.chosen(
       [&command, name] { command.action = [name] { return name->empty() ? list_devices() : show_device(*name); }; });
 }

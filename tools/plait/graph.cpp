@@ -69,6 +69,7 @@ Report graph_report(const graph::TaskGraph& graph) {
 }
 
 Outcome show(const GraphOptions& options) {
+  refuse_roles(options.program, "graph");
   lang::Bindings bindings = parse_assignments(options.program.bindings, "-D");
   auto session = load_kernel(options.program.path, options.program.kernel, bindings);
   if (!session) return failed(session.diagnostics());
@@ -97,7 +98,7 @@ Outcome show(const GraphOptions& options) {
 void add_graph(CommandLine& line, Command& command) {
   Options sub = add_command(line, command, "graph", "Show the tasks of each pipelined loop and what they wait for");
   auto options = std::make_shared<GraphOptions>();
-  add_program_options(sub, command, options->program);
+  add_program_options(sub, command, options->program, true, "tile program");
   sub.add("--loop", options->loop, "one loop alone, by its variable and line, e.g. k@11");
   sub.flag("--dot", options->dot, "for Graphviz");
   sub.chosen([options, &command] { command.action = [options] { return show(*options); }; });

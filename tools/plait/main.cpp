@@ -141,6 +141,13 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
+void say_now(const Command& command, Outcome& outcome) {
+  if (command.json) return;
+  std::fflush(stdout);
+  // What cannot be written is tried again, and told of, at the end.
+  if (runtime::write_all(output_descriptor, outcome.text)) outcome.text.clear();
+}
+
 void end_now(const Command& command, const Outcome& outcome) {
   runtime::StagedFile::abandon_all();
   ::_exit(deliver(command, outcome));

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "command.h"
-#include "machine/load.h"
+#include "device_program.h"
 #include "numbers.h"
 
 namespace plait::cli {
@@ -14,8 +14,7 @@ namespace {
 constexpr Bounds kStages = {1, plan::max_model_stages};
 constexpr Bounds kCycles = {1, plan::max_model_cycles};
 
-// ---- pipeline
-// --------------------------------------------------------------------------------------------------------
+// ---- pipeline ------------------------------------------------------------------------------------------------------
 
 struct PipelineFlags {
   std::string iterations, issue = "1", latency, compute, stages = "1..8";
@@ -262,7 +261,7 @@ void add_budget(const CommandGroup& model, Command& command) {
   sub.add("--dtype", flags->dtype, "element type (default: f16)");
   sub.add("--limit", flags->limit, "bytes, e.g. 228KiB (default: what a block of the device can have)");
   sub.add("--stages", flags->stages, "depths to list (default: 1 to one more than fits)");
-  sub.add("--device", flags->device, "machine model (default: h200)");
+  add_device(sub, "--device", flags->device, "machine model (default: h200)");
   sub.chosen([flags, &command] { command.action = [flags] { return budget(*flags); }; });
 }
 
@@ -281,7 +280,7 @@ void add_space(const CommandGroup& model, Command& command) {
   sub.add("--dtype", flags->dtype, "element type (default: f16)");
   sub.add("--limit", flags->limit,
           "bytes of shared memory, e.g. 228KiB (default: what a block of the device can have)");
-  sub.add("--device", flags->device, "machine model (default: h200)");
+  add_device(sub, "--device", flags->device, "machine model (default: h200)");
   sub.chosen([flags, &command] { command.action = [flags] { return space(*flags); }; });
 }
 

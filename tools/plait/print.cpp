@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device_program.h"
 #include "roles.h"
 
 namespace plait::cli {
@@ -9,7 +10,7 @@ namespace {
 
 struct PrintOptions {
   ProgramOptions program;
-  std::string after;
+  std::string after, device;
   bool after_all = false;
   bool list_passes = false;
 };
@@ -69,8 +70,12 @@ Outcome print(const PrintOptions& options) {
           "print: {}: a role program has one pass, {}; write --after {} for what it leaves, nothing for the program",
           options.after_all ? "--after-all" : "--after " + options.after, kChannels, kChannels)};
     }
-    return print_roles(options.program, channels);
+    return print_roles(options.program, options.device, channels);
   }
+  if (options.after == kChannels)
+    throw UsageError{fmt::format("print: --after {}: that pass is for role programs, and {} is a tile program",
+                                 kChannels, options.program.path)};
+  if (!options.device.empty()) throw UsageError{"--device: it is for role programs, --after channels"};
   const auto& passes = runtime::front_passes();
   bool known = options.after.empty() || std::any_of(passes.begin(), passes.end(),
                                                     [&](const runtime::Pass& p) { return p.name == options.after; });
@@ -108,6 +113,8 @@ void add_print(CommandLine& line, Command& command) {
   add_program_options(sub, command, options->program, false);
   Option after = sub.add("--after", options->after, "name of the pass").type_name("PASS");
   sub.flag("--after-all", options->after_all, "after every pass").excludes(after);
+  add_device(sub, "--device", options->device,
+             "role programs, --after channels: machine model to check on (default: the one it names)");
   sub.flag("--list-passes", options->list_passes, "list the passes");
   sub.chosen([options, &command] { command.action = [options] { return print(*options); }; });
 }

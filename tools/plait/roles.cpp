@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "machine/load.h"
+#include "device_program.h"
 #include "roles/arena.h"
 #include "roles/lower_channels.h"
 #include "roles/verify.h"
@@ -19,20 +19,20 @@ Result<roles::Program> load(const ProgramOptions& options) {
   return roles::parse(*source, bindings);
 }
 
-/// What is wrong with the program on the machine that it names.
-Diagnostics verified(const roles::Program& program) {
-  auto device = machine::load_device(program.device);
+/// What is wrong with the program on a machine, by default the one that it names.
+Diagnostics verified(const roles::Program& program, const std::string& named) {
+  auto device = device_of(program, named);
   return device ? roles::verify(program, roles::limits_of(*device)) : device.diagnostics();
 }
 
 }  // namespace
 
-Outcome check_roles(const ProgramOptions& options) {
+Outcome check_roles(const ProgramOptions& options, const std::string& device) {
   Outcome outcome;
   outcome.report.set("file", options.path);
   auto program = load(options);
   if (!program) return failed(program.diagnostics());
-  outcome.diagnostics = verified(*program);
+  outcome.diagnostics = verified(*program, device);
   if (outcome.diagnostics.has_errors()) return outcome;
   std::int64_t bytes = roles::arena(roles::lower_channels(*program)).bytes;
   auto threads = std::int64_t{roles::thread_count(*program)};
@@ -47,12 +47,12 @@ Outcome check_roles(const ProgramOptions& options) {
   return outcome;
 }
 
-Outcome print_roles(const ProgramOptions& options, bool channels) {
+Outcome print_roles(const ProgramOptions& options, const std::string& device, bool channels) {
   auto program = load(options);
   if (!program) return failed(program.diagnostics());
   Outcome outcome;
   if (channels) {
-    outcome.diagnostics = verified(*program);
+    outcome.diagnostics = verified(*program, device);
     if (outcome.diagnostics.has_errors()) return outcome;
     *program = roles::lower_channels(*program);
   }

@@ -7,8 +7,9 @@ namespace plait::cli {
 
 // What the commands do with role programs (FILE.roles).
 
-Outcome check_roles(const ProgramOptions& options);
+/// `device`: a machine model; empty: that of the program.
+Outcome check_roles(const ProgramOptions& options, const std::string& device);
 /// `channels`: with mbarriers in place of the channels.
-Outcome print_roles(const ProgramOptions& options, bool channels);
+Outcome print_roles(const ProgramOptions& options, const std::string& device, bool channels);
 
 }  // namespace plait::cli

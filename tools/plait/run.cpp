@@ -206,11 +206,12 @@ Diagnostics outputs_of_no_block(const RunData& data) {
 
 /// Runs, verifies and measures; the outputs that are ready to be put in their places.
 Result<std::vector<runtime::StagedFile>> run_kernel(const Session& session, const RunRequest& request,
-                                                    Outcome& outcome) {
+                                                    const Command& command, Outcome& outcome) {
   auto prepared = prepare_run(session.kernel, request);
   if (!prepared) return prepared.diagnostics();
   RunData& data = *prepared;
   describe(session, request, data, outcome);
+  say_now(command, outcome);
   const ir::Kernel quiet = without_prints(session.kernel);
   auto runners = make_runners(session, request, quiet, outcome.remarks);
   if (!runners) return runners.diagnostics();
@@ -234,9 +235,44 @@ Result<std::vector<runtime::StagedFile>> run_kernel(const Session& session, cons
   return files;
 }
 
+/// Options that would say nothing are refused.
+void check_use(const RunFlags& flags, bool for_gpu) {
+  const RolesFlags& roles = flags.roles;
+  if (!roles.reference.empty()) {
+    if (reference::find_reference(roles.reference) == nullptr)
+      throw UsageError{
+          fmt::format("--reference: there is no reference '{}'; they have the names of the kernels in "
+                      "kernels/",
+                      roles.reference)};
+    if (!flags.request.verify) throw UsageError{"--reference: it says what --verify compares with, which is not given"};
+  }
+  if (for_gpu) {
+    if (flags.no_checks) throw UsageError{"--no-checks: code for GPUs has no run-time checks"};
+    return;
+  }
+  const char* what = !flags.target.schedule.empty() ? "--schedule"
+                     : !roles.architecture.empty()  ? "--arch"
+                     : roles.allow_serialized       ? "--allow-serialized"
+                     : !roles.reference.empty()     ? "--reference"
+                                                    : nullptr;
+  if (what != nullptr)
+    throw UsageError{fmt::format("{}: it is for GPUs, and the run is on {}; name a GPU, e.g. --device h200", what,
+                                 flags.request.device)};
+}
+
 Outcome run(const RunFlags& flags, const Command& command) {
   RunRequest request = make_request(flags);
   bool for_gpu = holds_roles(request.path) || (request.device != "host" && request.device != "interp");
+  check_use(flags, for_gpu);
+  request.announce = [&command](const std::string& line) {
+    Outcome now;
+    now.text = line;
+    say_now(command, now);
+  };
+  for (const auto& [name, path] : request.outputs) {
+    Diagnostics found = runtime::StagedFile::check(path);
+    if (found.has_errors()) return failed(found);
+  }
   if (for_gpu) return run_roles(std::move(request), flags.target, flags.roles, command);
   Outcome outcome;
   set_defaults(outcome.report, request);
@@ -248,7 +284,7 @@ Outcome run(const RunFlags& flags, const Command& command) {
   outcome.report.set("kernel", session->kernel_name);
   std::string what = fmt::format("the run of kernel {} on {}", session->kernel_name, request.device);
   Timeout timeout(request.timeout, command, too_late(what, request.timeout, session->kernel.loc, outcome));
-  auto files = run_kernel(*session, request, outcome);
+  auto files = run_kernel(*session, request, command, outcome);
   timeout.stop();
   if (!files) outcome.diagnostics.append(files.diagnostics());
   if (files && !outcome.diagnostics.has_errors()) commit_outputs(*files, outcome);
@@ -256,13 +292,15 @@ Outcome run(const RunFlags& flags, const Command& command) {
 }
 
 std::string check_device(const std::string& text) {
+  if (machine::is_model_path(text)) return "";
   std::vector<std::string> known = {"host", "interp"};
   for (const std::string& name : machine::device_names()) {
     auto model = machine::load_device(name);
     if (model && model->target == machine::Target::cuda) known.push_back(name);
   }
   if (std::find(known.begin(), known.end(), text) != known.end()) return "";
-  return fmt::format("there is no device '{}'; the devices are {}", text, fmt::join(known, ", "));
+  return fmt::format("there is no device '{}'; the devices are {}, or PATH.json, a GPU's model of your own", text,
+                     fmt::join(known, ", "));
 }
 
 }  // namespace
@@ -271,8 +309,9 @@ void add_run(CommandLine& line, Command& command) {
   Options sub = add_command(line, command, "run", "Run a kernel: .npy in, .npy out, verified and timed on request");
   auto flags = std::make_shared<RunFlags>();
   add_program_options(sub, command, flags->program);
-  sub.add("--device", flags->request.device,
-          "device to run on: host (default), interp, or a GPU by its model, e.g. h200; see `plait devices`")
+  sub.add(
+         "--device", flags->request.device,
+         "device to run on: host (default), interp, or a GPU by its model, e.g. h200 or PATH.json; see `plait devices`")
       .check(check_device);
   add_assignments(sub, "--dim", flags->dims, "value of a dim that no input gives, e.g. --dim M=1000");
   add_assignments(

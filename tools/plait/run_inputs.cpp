@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "ir/numeric.h"
 #include "runtime/extent.h"
@@ -85,11 +87,23 @@ bool is_flat(const ir::BufferDecl& buffer, const ir::TensorView& view) {
   return ir::dtype_bits(view.type) < 8 && view.shape.size() == 1 && buffer.shape.size() > 1;
 }
 
+/// A file that the memory cannot hold is named.
+Result<HostTensor> read_file(const std::string& path, std::optional<ir::DType> raw_type) {
+  try {
+    return runtime::read_npy(path, raw_type);
+  } catch (const std::bad_alloc&) {
+    Diagnostics found;
+    found.error(Rule::out_of_memory, runtime::file_loc(path), "the tensor does not fit the memory that is left",
+                "give a smaller tensor");
+    return found;
+  }
+}
+
 void Preparation::read_input(const ir::Param& param, const std::string& path) {
   const ir::BufferDecl& buffer = *param.buffer;
   std::optional<ir::DType> raw_type;
   if (auto found = request_.dtypes.find(buffer.name); found != request_.dtypes.end()) raw_type = found->second;
-  auto tensor = runtime::read_npy(path, raw_type);
+  auto tensor = read_file(path, raw_type);
   if (!tensor) return diags_.append(tensor.diagnostics());
   const ir::TensorView& view = tensor->view();
   if (view.type != buffer.type) {
@@ -135,8 +149,10 @@ std::optional<ir::ScalarValue> parse_scalar(ir::DType type, const std::string& t
   } else if (ir::is_float(type)) {
     char* stop = nullptr;
     double number = std::strtod(text.c_str(), &stop);
+    bool word = text.find_first_of("nN") != std::string::npos;  // inf, nan
     if (text.empty() || stop != end) return std::nullopt;
     value.f = ir::round_to(type, number);
+    if (std::isinf(value.f) && !word) return std::nullopt;
   } else if (type == ir::DType::u64) {
     std::uint64_t bits = 0;
     auto [stop, error] = std::from_chars(text.data(), end, bits);

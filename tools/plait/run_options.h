@@ -22,6 +22,8 @@ struct RunRequest {
   double interpreter_seconds = 20;  ///< that the interpreter may take
   double timeout = 0;               ///< seconds that everything may take; 0: no limit
   std::string reproducer_folder = "plait-reproducers";
+  /// Is told a line before what it announces is done.
+  std::function<void(const std::string&)> announce = [](const std::string&) {};
 };
 
 }  // namespace plait::cli

@@ -134,11 +134,12 @@ Result<cuda::Context> device_context() {
 /// Runs, verifies and measures; the outputs that are ready to be put in their places.
 Result<std::vector<runtime::StagedFile>> run_on_device(const cuda::Kernel& kernel, const cuda::Context& context,
                                                        const Session& session, const RunRequest& request,
-                                                       Outcome& outcome) {
+                                                       const Command& command, Outcome& outcome) {
   auto prepared = prepare_run(session.kernel, request);
   if (!prepared) return prepared.diagnostics();
   RunData& data = *prepared;
   describe(session, request, data, outcome);
+  say_now(command, outcome);
   Runner runner = [&](const ir::BoundArgs& args) { return run_once(kernel, context, args); };
   Before before = remember(data);
   Diagnostics failure = runner(data.bound);
@@ -205,7 +206,10 @@ Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, cons
   // What is wrong with the program comes before what is missing on the machine.
   auto program = program_for(request, target);
   if (!program) return fail(program.diagnostics());
-  auto source = cuda::build(program->program, build_options(flags, true));
+  // The architecture of a model of one's own, which no name leads to.
+  RolesFlags own = flags;
+  if (own.architecture.empty()) own.architecture = program->device.arch;
+  auto source = cuda::build(program->program, build_options(own, true));
   if (!source) return fail(source.diagnostics());
   auto context = device_context();
   if (!context) return fail(context.diagnostics());
@@ -221,7 +225,7 @@ Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, cons
   describe_code(*built, outcome);
   Timeout timeout(request.timeout, command,
                   too_late("the run", request.timeout, built->kernel->program().loc, outcome));
-  auto files = run_on_device(*built->kernel, *context, session, request, outcome);
+  auto files = run_on_device(*built->kernel, *context, session, request, command, outcome);
   timeout.stop();
   if (!files) return fail(files.diagnostics());
   commit_outputs(*files, outcome);
@@ -230,7 +234,9 @@ Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, cons
 
 Result<Made> compile_roles(DeviceProgram program, const std::string& emit, const RolesFlags& flags) {
   if (emit == "roles") return Made{program.kernel_name, roles::print(program.program), {}};
-  auto built = cuda::build(std::move(program.program), build_options(flags, emit == "source"));
+  RolesFlags own = flags;
+  if (own.architecture.empty()) own.architecture = program.device.arch;
+  auto built = cuda::build(std::move(program.program), build_options(own, emit == "source"));
   if (!built) return built.diagnostics();
   const cuda::Kernel& kernel = *built->kernel;
   const cuda::Code& code = kernel.code();

@@ -1,15 +1,19 @@
 #include "run_timeout.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 
+#include "runtime/files.h"
+
 namespace plait::cli {
 
-Outcome too_late(const std::string& what, double seconds, const Loc& loc, const Outcome& so_far) {
+Outcome too_late(const std::string& what, double seconds, const Loc& loc, const Outcome& so_far,
+                 const std::string& fix) {
   Outcome late = so_far;
   late.text.clear();
-  late.diagnostics.error(Rule::time_limit, loc, fmt::format("{} has taken more than {} s", what, seconds));
+  late.diagnostics.error(Rule::time_limit, loc, fmt::format("{} has taken more than {} s", what, seconds), fix);
   return late;
 }
 
@@ -29,6 +33,23 @@ void Timeout::stop() {
   {
     std::lock_guard lock(mutex_);
     stopped_ = true;
+  }
+  wake_.notify_one();
+  watch_.join();
+}
+
+Notice::Notice(std::string text) {
+  watch_ = std::thread([this, text = std::move(text)] {
+    constexpr std::chrono::seconds kPatience(3);
+    std::unique_lock lock(mutex_);
+    if (!wake_.wait_for(lock, kPatience, [this] { return over_; })) runtime::write_all(STDERR_FILENO, text);
+  });
+}
+
+Notice::~Notice() {
+  {
+    std::lock_guard lock(mutex_);
+    over_ = true;
   }
   wake_.notify_one();
   watch_.join();

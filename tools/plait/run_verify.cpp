@@ -157,7 +157,12 @@ void Verifier::compare_with_interpreter() {
   const runtime::Cost cost = runtime::estimate_cost(session_.kernel, data_.bound);
   seconds_ = runtime::interpreter_seconds(cost);
   if (!cost.exact) options_.max_seconds = std::max(request_.interpreter_seconds, 1e-9);
-  if (seconds_ <= request_.interpreter_seconds) return interpret_all();
+  constexpr double kLong = 3;
+  if (seconds_ <= request_.interpreter_seconds) {
+    if (seconds_ > kLong)
+      request_.announce(fmt::format("verify   the interpreter takes about {} s\n", rough(seconds_)));
+    return interpret_all();
+  }
   if (runtime::blocks_are_separable(session_.kernel)) return interpret_some(seconds_);
   result_.text += fmt::format("verify   not with the interpreter: it would take about {} s\n", rough(seconds_));
 }
@@ -185,9 +190,9 @@ void Verifier::interpret_some(double seconds) {
         fmt::format("verify   not with the interpreter: one block would take about {} s\n", rough(seconds / all));
     return;
   }
-  result_.text +=
+  request_.announce(
       fmt::format("verify   all blocks would take the interpreter about {} s: comparing the first {:.0f} of {:.0f}\n",
-                  rough(seconds), blocks, all);
+                  rough(seconds), blocks, all));
   Diagnostics failure = interp::interpret(session_.kernel, call, options_);
   if (failure.has_errors()) return result_.diagnostics.append(failure);
   auto skip = [&](std::size_t i) {

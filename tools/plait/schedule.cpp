@@ -35,6 +35,7 @@ Outcome deliver(const plan::Schedule& schedule, const std::vector<Note>& reasons
 }
 
 Outcome schedule(const ScheduleOptions& options) {
+  refuse_roles(options.program, "schedule");
   lang::Bindings bindings = parse_assignments(options.program.bindings, "-D");
   auto session = load_kernel(options.program.path, options.program.kernel, bindings);
   if (!session) return failed(session.diagnostics());
@@ -56,8 +57,8 @@ void add_schedule(CommandLine& line, Command& command) {
   Options sub = add_command(line, command, "schedule",
                             "Print the schedule of a kernel's pipelined loops, or check one that is given");
   auto options = std::make_shared<ScheduleOptions>();
-  add_program_options(sub, command, options->program);
-  sub.add("--device", options->device, "machine that it is for (default: h200)");
+  add_program_options(sub, command, options->program, true, "tile program");
+  add_device(sub, "--device", options->device, "machine that it is for (default: h200)");
   sub.add("--schedule", options->given, "schedule to check and print: its text, or JSON where it ends in .json");
   sub.chosen([options, &command] { command.action = [options] { return schedule(*options); }; });
 }

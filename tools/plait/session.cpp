@@ -39,8 +39,15 @@ Result<Session> load_kernel(const std::string& path, const std::string& kernel, 
   return Session{std::move(*program), *name, bindings, std::move(*built)};
 }
 
-void add_program_options(const Options& options, Command& command, ProgramOptions& into, bool file_required) {
-  options.add("FILE", into.path, "tile or role program; - is standard input")
+void refuse_roles(const ProgramOptions& options, const std::string& command) {
+  if (holds_roles(options.path))
+    throw UsageError{fmt::format("{}: {} is a role program, which has carried its schedule out; name the tile program",
+                                 command, options.path)};
+}
+
+void add_program_options(const Options& options, Command& command, ProgramOptions& into, bool file_required,
+                         const std::string& kinds) {
+  options.add("FILE", into.path, kinds + "; - is standard input")
       .required(file_required)
       .each([&command](const std::string& path) { command.program = path; });
   options.add("--kernel", into.kernel, "kernel of the file; needed where it has several");

@@ -33,7 +33,10 @@ struct ProgramOptions {
   std::vector<std::string> bindings;
 };
 /// Adds FILE, --kernel and -D to a command.
-void add_program_options(const Options& options, Command& command, ProgramOptions& into, bool file_required = true);
+void add_program_options(const Options& options, Command& command, ProgramOptions& into, bool file_required = true,
+                         const std::string& kinds = "tile or role program");
+/// A command that only tile programs have a meaning for.
+void refuse_roles(const ProgramOptions& options, const std::string& command);
 
 /// `name(A: in f32[M, K], alpha: f32; …)` of a kernel, on one line.
 std::string signature(const ir::Kernel& kernel);

@@ -10,9 +10,6 @@
 
 #include "device_program.h"
 #include "interp/interp.h"
-#include "machine/load.h"
-#include "roles/parse.h"
-#include "roles/verify.h"
 #include "run_reference.h"
 #include "run_timeout.h"
 #include "runtime/compare.h"
@@ -69,18 +66,7 @@ Result<Loaded> load(const SimFlags& flags, const Dims& dims) {
   auto read = load_device_program(flags.program, {flags.device, flags.schedule}, dims);
   if (!read) return read.diagnostics();
   roles::Program* program = &read->program;
-  auto device = machine::load_device(flags.device.empty() ? program->device : flags.device);
-  if (!device) return device.diagnostics();
-  if (device->target != machine::Target::cuda) {
-    Diagnostics wrong;
-    wrong.error(Rule::unknown_device, program->loc,
-                fmt::format("{} is the model of a processor, and role programs run on GPUs", device->name),
-                "name a GPU's model, e.g. --device h200");
-    return wrong;
-  }
-  program->device = device->name;
-  Diagnostics found = roles::verify(*program, roles::limits_of(*device));
-  if (found.has_errors()) return found;
+  const machine::Device* device = &read->device;
   sim::Options options;
   options.costs = sim::costs_of(*device);
   options.occupancy = sim::resident_blocks(*program, *device);
@@ -88,7 +74,8 @@ Result<Loaded> load(const SimFlags& flags, const Dims& dims) {
   Session session{std::move(read->file), reference, bindings, sim::call_signature(*program)};
   std::optional<ir::Kernel> tile;
   if (read->derived) tile = read->tile;
-  return Loaded{std::move(*program), options, device->name, std::move(session), std::move(tile)};
+  std::string name = device->name;
+  return Loaded{std::move(*program), options, std::move(name), std::move(session), std::move(tile)};
 }
 
 /// One call with its inputs.
@@ -178,12 +165,14 @@ void describe_time(const Loaded& loaded, const sim::Outcome& run, Outcome& outco
 }
 
 /// Time alone, of a call of any size.
-void time_call(const Loaded& loaded, const SimFlags& flags, const Dims& dims, Outcome& outcome, Report& report) {
+void time_call(const Loaded& loaded, const SimFlags& flags, const Dims& dims, const Command& command, Outcome& outcome,
+               Report& report) {
   auto call = sim::BlankCall::make(loaded.program, dims, scalar_values(loaded.program.params, flags.scalars));
   if (!call) return outcome.diagnostics.append(call.diagnostics());
   MemoryLimit memory;  // the tensors take none
   int sms = flags.sms > 0 ? flags.sms : loaded.options.costs.sms;
   describe(loaded, call->args(), sms, outcome, report);
+  say_now(command, outcome);
   auto launch = sim::make_launch(loaded.program, call->args(), sms);
   if (!launch) return outcome.diagnostics.append(launch.diagnostics());
   sim::Options options = loaded.options;
@@ -287,11 +276,13 @@ void compare(const Loaded& loaded, const SimFlags& flags, const Prepared& prepar
 }
 
 /// Runs one call under all interleavings.
-void run_call(const Loaded& loaded, const SimFlags& flags, const Dims& dims, Outcome& outcome, Report& report) {
+void run_call(const Loaded& loaded, const SimFlags& flags, const Dims& dims, const Command& command, Outcome& outcome,
+              Report& report) {
   auto prepared = prepare(loaded, flags, dims);
   if (!prepared) return outcome.diagnostics.append(prepared.diagnostics());
   int sms = flags.sms > 0 ? flags.sms : loaded.options.costs.sms;
   describe(loaded, prepared->data.bound, sms, outcome, report);
+  say_now(command, outcome);
   std::optional<sim::Trial> first;
   for (std::uint64_t i = 0; i < flags.interleavings; ++i) {
     sim::Options options = loaded.options;
@@ -380,7 +371,7 @@ void mutate(const Loaded& loaded, const SimFlags& flags, Outcome& outcome) {
 }
 
 /// Simulates every call that is asked for. A tile program is made into the role program that suits the call's extents.
-void run_calls(const Loaded& first, const SimFlags& flags, Outcome& outcome) {
+void run_calls(const Loaded& first, const SimFlags& flags, const Command& command, Outcome& outcome) {
   std::vector<Report> runs;
   for (const Dims& dims : sizes_of(flags)) {
     Report report;
@@ -392,9 +383,9 @@ void run_calls(const Loaded& first, const SimFlags& flags, Outcome& outcome) {
     }
     const Loaded& loaded = own ? *own : first;
     if (flags.time_only) {
-      time_call(loaded, flags, dims, outcome, report);
+      time_call(loaded, flags, dims, command, outcome, report);
     } else {
-      run_call(loaded, flags, dims, outcome, report);
+      run_call(loaded, flags, dims, command, outcome, report);
     }
     runs.push_back(std::move(report));
     if (outcome.diagnostics.has_errors()) break;
@@ -402,17 +393,41 @@ void run_calls(const Loaded& first, const SimFlags& flags, Outcome& outcome) {
   outcome.report.set("runs", runs);
 }
 
+/// Options that would say nothing are refused.
+void check_use(const SimFlags& flags) {
+  if (flags.mutate && flags.time_only)
+    throw UsageError{"--mutate: it compares values, which --time-only leaves out; give one of the two"};
+  if (!flags.reference.empty() && reference::find_reference(flags.reference) == nullptr)
+    throw UsageError{fmt::format(
+        "--reference: there is no reference '{}'; they have the names of the kernels in kernels/", flags.reference)};
+  if (flags.mutate && !flags.reference.empty())
+    throw UsageError{"--reference: --mutate compares with the program itself"};
+  if (!flags.time_only) return;
+  const char* what = flags.interleavings > 1    ? "--seeds"
+                     : !flags.reference.empty() ? "--reference"
+                     : !flags.inputs.empty()    ? "--input"
+                                                : nullptr;
+  if (what != nullptr) throw UsageError{fmt::format("{}: --time-only computes no values", what)};
+}
+
 Outcome simulate(const SimFlags& flags, const Command& command) {
+  check_use(flags);
   Outcome outcome;
   auto loaded = load(flags, sizes_of(flags).front());
   if (!loaded) return failed(loaded.diagnostics());
   const roles::Program& program = loaded->program;
   outcome.report.set("program", program.name);
-  Timeout timeout(flags.timeout, command, too_late("the simulation", flags.timeout, program.loc, outcome));
+  Timeout timeout(flags.timeout, command,
+                  too_late("the simulation", flags.timeout, program.loc, outcome,
+                           "correct a loop that does not end, simulate smaller dims, or allow more with --timeout"));
+  Notice notice(
+      fmt::format("plait: note: the simulation of {} goes on, a statement of a warp at a time; smaller dims "
+                  "are faster, and --timeout SECONDS ends it\n",
+                  program.name));
   try {
     std::optional<MemoryLimit> memory;
     if (!flags.time_only) memory.emplace();
-    flags.mutate ? mutate(*loaded, flags, outcome) : run_calls(*loaded, flags, outcome);
+    flags.mutate ? mutate(*loaded, flags, outcome) : run_calls(*loaded, flags, command, outcome);
   } catch (const std::bad_alloc&) {
     outcome.diagnostics.error(Rule::out_of_memory, program.loc, "the simulation needs more memory than the machine has",
                               "simulate smaller dims, or time alone: --time-only");
@@ -427,8 +442,8 @@ void add_sim(CommandLine& line, Command& command) {
   Options sub = add_command(line, command, "sim", "Simulate a tile or role program: values, races, deadlocks, time");
   auto flags = std::make_shared<SimFlags>();
   add_program_options(sub, command, flags->program);
-  sub.add("--device", flags->device,
-          "machine model that gives the costs, and that a tile program is for (default: that of the program, h200)");
+  add_device(sub, "--device", flags->device,
+             "machine model that gives the costs, and that a tile program is for (default: that of the program, h200)");
   sub.add("--schedule", flags->schedule, "schedule of a tile program (default: what the author wrote)");
   add_assignments(sub, "--dim", flags->dims, "value of a dim, e.g. --dim M=128");
   sub.add("--size", flags->sizes, "simulate again with these dims changed, e.g. --size M=64,K=320")

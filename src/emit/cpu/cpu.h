@@ -27,7 +27,7 @@ struct Trap {
 struct TrapInfo {
   Loc loc;
   Rule rule;
-  std::string message;  ///< `{}` stand for Trap::values in order
+  std::string message;  ///< `{}` stand for Trap::values in order; in assertions, which have none, for themselves
 };
 
 struct Options {

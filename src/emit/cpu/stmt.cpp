@@ -152,7 +152,6 @@ void emit_assert(Emitter& e, const ir::Assert& check, const Loc& loc) {
   llvm::Value* bad = e.b.CreateNot(cond.v);
   if (cond.form != Form::uniform) bad = any(e, narrow(e, bad));
   std::string message = "assertion failed: " + (check.message.empty() ? ir::print(*check.cond) : check.message);
-  for (std::size_t at = 0; (at = message.find("{}", at)) != std::string::npos;) message.replace(at, 2, "{ }");
   trap_if(e, bad, Rule::assert_failed, loc, std::move(message));
 }
 
