@@ -15,3 +15,7 @@ config.substitutions.append(("%plait", lit_config.params["plait"]))
 config.substitutions.append(("%kernels", os.path.join(root, "kernels")))
 config.substitutions.append(("%roles", os.path.join(root, "tests", "roles")))
 config.substitutions.append(("%python", "/usr/bin/python3"))
+
+# Its shadow memory takes more than any limit.
+if "address" in lit_config.params.get("sanitize", ""):
+    config.available_features.add("asan")

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <set>
+
 namespace plait::emit::cuda {
 namespace {
 
@@ -66,14 +69,28 @@ std::string Emitter::helper(const std::string& name) {
 }
 
 std::string Emitter::helper(const std::string& name, const std::string& text) {
-  if (helper_texts_.emplace(name, text).second) helper_order_.push_back(name);
+  helper_texts_.emplace(name, text);
   return name;
 }
 
+/// By name, the fixed ones first, each behind those that it calls: the order of their first use would depend on the
+/// order in which a compiler evaluates arguments.
 std::string Emitter::helpers_text() const {
-  std::string all;
-  for (const std::string& name : helper_order_) all += helper_texts_.at(name);
-  return all;
+  std::string all, made;
+  std::set<std::string> written;
+  std::function<void(const std::string&)> write = [&](const std::string& name) {
+    if (!written.insert(name).second) return;
+    for (const std::string& need : fixed_helper(name).needs) write(need);
+    all += helper_texts_.at(name);
+  };
+  for (const auto& [name, text] : helper_texts_) {
+    if (is_fixed_helper(name)) {
+      write(name);
+    } else {
+      made += text;
+    }
+  }
+  return all + made;
 }
 
 std::string Emitter::use(const ir::Var& var) {

@@ -74,7 +74,6 @@ class Emitter {
   std::string text_;
   int depth_ = 0;
   std::map<std::string, std::string> helper_texts_;
-  std::vector<std::string> helper_order_;
 };
 
 // helpers.cpp

@@ -1,14 +1,29 @@
 // copy_bulk: CUDA C++ for sm_90a, printed by plait from a role program.
 
-__device__ __forceinline__ void mbar_init(unsigned mbar, unsigned count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mbar), "r"(count) : "memory");
+__device__ __forceinline__ void bulk_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
+template <int N>
+__device__ __forceinline__ void bulk_wait() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(N) : "memory");
+}
+template <int N>
+__device__ __forceinline__ void bulk_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+// L2 policies, as createpolicy.fractional makes them for the whole access.
+constexpr unsigned long long cache_hint_evict_first = 0x12f0000000000000ull;
 __device__ __forceinline__ void fence_mbar_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-template <typename T>
-__device__ __forceinline__ T min_of(T a, T b) {
-  return a < b ? a : b;
+__device__ __forceinline__ void mbar_arrive(unsigned mbar) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(mbar) : "memory");
+}
+__device__ __forceinline__ void mbar_expect(unsigned mbar, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(mbar), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void mbar_init(unsigned mbar, unsigned count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mbar), "r"(count) : "memory");
 }
 // Until the phase of this parity is complete.
 __device__ __forceinline__ void mbar_wait(unsigned mbar, unsigned parity) {
@@ -20,11 +35,10 @@ __device__ __forceinline__ void mbar_wait(unsigned mbar, unsigned parity) {
       "@!done bra again;\n"
       "}" ::"r"(mbar), "r"(parity) : "memory");
 }
-__device__ __forceinline__ void mbar_expect(unsigned mbar, unsigned bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(mbar), "r"(bytes) : "memory");
+template <typename T>
+__device__ __forceinline__ T min_of(T a, T b) {
+  return a < b ? a : b;
 }
-// L2 policies, as createpolicy.fractional makes them for the whole access.
-constexpr unsigned long long cache_hint_evict_first = 0x12f0000000000000ull;
 __device__ __forceinline__ void bulk_load_hint(unsigned to, const void* from, unsigned bytes, unsigned mbar, unsigned long long policy) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(to),
                "l"(from), "r"(bytes), "r"(mbar), "l"(policy)
@@ -32,20 +46,6 @@ __device__ __forceinline__ void bulk_load_hint(unsigned to, const void* from, un
 }
 __device__ __forceinline__ void bulk_store_hint(void* to, unsigned from, unsigned bytes, unsigned long long policy) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(to), "r"(from), "r"(bytes), "l"(policy) : "memory");
-}
-__device__ __forceinline__ void bulk_commit() {
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-template <int N>
-__device__ __forceinline__ void bulk_wait_read() {
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
-}
-__device__ __forceinline__ void mbar_arrive(unsigned mbar) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(mbar) : "memory");
-}
-template <int N>
-__device__ __forceinline__ void bulk_wait() {
-  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(N) : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(64, 4)

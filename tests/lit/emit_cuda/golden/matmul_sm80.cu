@@ -1,10 +1,5 @@
 // matmul_sm80: CUDA C++ for sm_90a, printed by plait from a role program.
 
-// The place of a byte in a tile whose 16-byte units are exchanged within SPAN bytes.
-template <int SPAN>
-__device__ __forceinline__ unsigned swizzled(unsigned byte) {
-  return byte ^ ((byte >> 7 & SPAN / 16 - 1) << 4);
-}
 struct bf16 {
   unsigned short bits;
 };
@@ -22,17 +17,22 @@ __device__ __forceinline__ void cp_wait() {
 __device__ __forceinline__ void ldmatrix_x4(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(from) : "memory");
 }
-__device__ __forceinline__ void mma_m16n8k16_bf16(float* d, const unsigned* a, const unsigned* b) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
 // Two values rounded to bf16, the first in the low half. Volatile: stays behind the await before it.
 __device__ __forceinline__ unsigned pack_bf16x2(float low, float high) {
   unsigned y;
   asm volatile("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(high), "f"(low));
   return y;
+}
+// The place of a byte in a tile whose 16-byte units are exchanged within SPAN bytes.
+template <int SPAN>
+__device__ __forceinline__ unsigned swizzled(unsigned byte) {
+  return byte ^ ((byte >> 7 & SPAN / 16 - 1) << 4);
+}
+__device__ __forceinline__ void mma_m16n8k16_bf16(float* d, const unsigned* a, const unsigned* b) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)

@@ -1,18 +1,24 @@
 // micro_barriers: CUDA C++ for sm_90a, printed by plait from a role program.
 
-__device__ __forceinline__ void mbar_init(unsigned mbar, unsigned count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mbar), "r"(count) : "memory");
-}
-__device__ __forceinline__ void fence_mbar_init() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+__device__ __forceinline__ void barrier_sync(int id, int threads) {
+  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 __device__ __forceinline__ unsigned cycles() {
   unsigned now;
   asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
   return now;
 }
+__device__ __forceinline__ void fence_mbar_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void fence_proxy_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 __device__ __forceinline__ void mbar_arrive(unsigned mbar) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(mbar) : "memory");
+}
+__device__ __forceinline__ void mbar_init(unsigned mbar, unsigned count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mbar), "r"(count) : "memory");
 }
 // Until the phase of this parity is complete.
 __device__ __forceinline__ void mbar_wait(unsigned mbar, unsigned parity) {
@@ -23,12 +29,6 @@ __device__ __forceinline__ void mbar_wait(unsigned mbar, unsigned parity) {
       "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
       "@!done bra again;\n"
       "}" ::"r"(mbar), "r"(parity) : "memory");
-}
-__device__ __forceinline__ void barrier_sync(int id, int threads) {
-  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void fence_proxy_async() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)

@@ -1,7 +1,12 @@
 // micro_tma: CUDA C++ for sm_90a, printed by plait from a role program.
 
-__device__ __forceinline__ void mbar_init(unsigned mbar, unsigned count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mbar), "r"(count) : "memory");
+struct alignas(64) TensorMap {
+  unsigned long long opaque[16];
+};
+__device__ __forceinline__ unsigned cycles() {
+  unsigned now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+  return now;
 }
 __device__ __forceinline__ void fence_mbar_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -9,14 +14,8 @@ __device__ __forceinline__ void fence_mbar_init() {
 __device__ __forceinline__ void mbar_expect(unsigned mbar, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(mbar), "r"(bytes) : "memory");
 }
-struct alignas(64) TensorMap {
-  unsigned long long opaque[16];
-};
-__device__ __forceinline__ void tma_load_2d(unsigned to, const TensorMap& map, int c0, int c1, unsigned mbar) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::
-          "r"(to), "l"(&map), "r"(mbar), "r"(c0), "r"(c1)
-      : "memory");
+__device__ __forceinline__ void mbar_init(unsigned mbar, unsigned count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mbar), "r"(count) : "memory");
 }
 // Until the phase of this parity is complete.
 __device__ __forceinline__ void mbar_wait(unsigned mbar, unsigned parity) {
@@ -28,10 +27,11 @@ __device__ __forceinline__ void mbar_wait(unsigned mbar, unsigned parity) {
       "@!done bra again;\n"
       "}" ::"r"(mbar), "r"(parity) : "memory");
 }
-__device__ __forceinline__ unsigned cycles() {
-  unsigned now;
-  asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
-  return now;
+__device__ __forceinline__ void tma_load_2d(unsigned to, const TensorMap& map, int c0, int c1, unsigned mbar) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::
+          "r"(to), "l"(&map), "r"(mbar), "r"(c0), "r"(c1)
+      : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(32, 1)

@@ -1,9 +1,5 @@
 // micro_vector: CUDA C++ for sm_90a, printed by plait from a role program.
 
-template <typename T>
-__device__ __forceinline__ T& shared_at(unsigned address) {
-  return *reinterpret_cast<T*>(__cvta_shared_to_generic(address));
-}
 __device__ __forceinline__ unsigned cycles() {
   unsigned now;
   asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
@@ -13,6 +9,10 @@ __device__ __forceinline__ float exp2_approx(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
+}
+template <typename T>
+__device__ __forceinline__ T& shared_at(unsigned address) {
+  return *reinterpret_cast<T*>(__cvta_shared_to_generic(address));
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)

@@ -1,31 +1,16 @@
 // micro_wgmma: CUDA C++ for sm_90a, printed by plait from a role program.
 
-template <int N>
-__device__ __forceinline__ void fewer_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N) : "memory");
-}
-// Two values rounded to bf16, the first in the low half. Volatile: stays behind the await before it.
-__device__ __forceinline__ unsigned pack_bf16x2(float low, float high) {
-  unsigned y;
-  asm volatile("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(high), "f"(low));
-  return y;
-}
-// The place of a byte in a tile whose 16-byte units are exchanged within SPAN bytes.
-template <int SPAN>
-__device__ __forceinline__ unsigned swizzled(unsigned byte) {
-  return byte ^ ((byte >> 7 & SPAN / 16 - 1) << 4);
-}
-template <typename T>
-__device__ __forceinline__ T& shared_at(unsigned address) {
-  return *reinterpret_cast<T*>(__cvta_shared_to_generic(address));
-}
-__device__ __forceinline__ void fence_proxy_async() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
 __device__ __forceinline__ unsigned cycles() {
   unsigned now;
   asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
   return now;
+}
+__device__ __forceinline__ void fence_proxy_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+template <int N>
+__device__ __forceinline__ void fewer_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N) : "memory");
 }
 // Registers of instructions under way: no access moves over this point.
 template <int N>
@@ -43,14 +28,36 @@ __device__ __forceinline__ void keep(int (&x)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) asm volatile("" : "+r"(x[i])::"memory");
 }
-__device__ __forceinline__ void wgmma_fence() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
 // Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code.
 template <int LEADING, int STRIDE, unsigned long long SWIZZLE>
 __device__ __forceinline__ unsigned long long matrix_desc(unsigned address) {
   return SWIZZLE << 62 | (unsigned long long)(STRIDE >> 4) << 32 | (unsigned long long)(LEADING >> 4) << 16 |
          (address & 0x3ffff) >> 4;
+}
+// Two values rounded to bf16, the first in the low half. Volatile: stays behind the await before it.
+__device__ __forceinline__ unsigned pack_bf16x2(float low, float high) {
+  unsigned y;
+  asm volatile("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(high), "f"(low));
+  return y;
+}
+template <typename T>
+__device__ __forceinline__ T& shared_at(unsigned address) {
+  return *reinterpret_cast<T*>(__cvta_shared_to_generic(address));
+}
+// The place of a byte in a tile whose 16-byte units are exchanged within SPAN bytes.
+template <int SPAN>
+__device__ __forceinline__ unsigned swizzled(unsigned byte) {
+  return byte ^ ((byte >> 7 & SPAN / 16 - 1) << 4);
+}
+template <int N>
+__device__ __forceinline__ void wgmma_await() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+__device__ __forceinline__ void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 // d = a · b + (add ? d : 0)
 __device__ __forceinline__ void wgmma_m64n256k16_f32_bf16(float* d, unsigned long long a, unsigned long long b, int add) {
@@ -79,13 +86,6 @@ __device__ __forceinline__ void wgmma_m64n256k16_f32_bf16(float* d, unsigned lon
         "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]),
         "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
       : "l"(a), "l"(b), "r"(add));
-}
-__device__ __forceinline__ void wgmma_commit() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-template <int N>
-__device__ __forceinline__ void wgmma_await() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1)
