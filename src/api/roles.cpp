@@ -77,14 +77,14 @@ Result<cuda::Built> build(const plait::SourceRef& source, const plait::lang::Bin
   return cuda::build(std::move(read->program), options);
 }
 
-/// Nothing where one is no integer of 64 bits.
+/// Nothing where one is no extent: an integer of 64 bits from 0 on.
 std::optional<std::map<std::string, std::int64_t>> read_dims(const plait_roles_options& given) {
   auto texts = read_bindings(given.dims, given.dim_count);
   if (!texts) return std::nullopt;
   std::map<std::string, std::int64_t> dims;
   for (const auto& [name, text] : *texts) {
     auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), dims[name]);
-    if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+    if (error != std::errc() || stop != text.data() + text.size() || dims[name] < 0) return std::nullopt;
   }
   return dims;
 }
