@@ -61,7 +61,7 @@ TEST(Checks, DivisionByZero) {
 }
 
 TEST(Checks, Asserts) {
-  EXPECT_EQ(report("  assert n > 3, \"n is {} small\"\n", 3), "4: assertion failed: n is { } small [assert-failed]");
+  EXPECT_EQ(report("  assert n > 3, \"n is {} small\"\n", 3), "4: assertion failed: n is {} small [assert-failed]");
   EXPECT_EQ(report("  assert n > 3\n", 2), "4: assertion failed: n > 3 [assert-failed]");
   EXPECT_EQ(report("  for i in parallel(10):\n    if i < n:\n      assert i < 4, \"lane\"\n", 4), "");
   EXPECT_EQ(report("  for i in parallel(10):\n    if i < n:\n      assert i < 4, \"lane\"\n", 5),

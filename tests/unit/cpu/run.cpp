@@ -16,6 +16,7 @@ std::string describe(const cpu::Code& code, const cpu::Trap& trap) {
   const cpu::TrapInfo& info = code.traps.at(static_cast<std::size_t>(trap.code - 1));
   std::string text = info.message;
   for (const auto value : trap.values) {
+    if (info.rule == Rule::assert_failed) break;  // has no values
     const auto at = text.find("{}");
     if (at != std::string::npos) text.replace(at, 2, std::to_string(value));
   }
