@@ -23,6 +23,10 @@ __device__ __forceinline__ unsigned pack_bf16x2(float low, float high) {
   asm volatile("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(y) : "f"(high), "f"(low));
   return y;
 }
+template <typename T>
+__device__ __forceinline__ T& shared_at(unsigned address) {
+  return *reinterpret_cast<T*>(__cvta_shared_to_generic(address));
+}
 // The place of a byte in a tile whose 16-byte units are exchanged within SPAN bytes.
 template <int SPAN>
 __device__ __forceinline__ unsigned swizzled(unsigned byte) {
@@ -63,10 +67,10 @@ matmul_sm80(const bf16* __restrict__ A,
     unsigned b0[16];
     unsigned b1[16];
     unsigned result[64];
-    const int first_m = block / (4 * tiles_n) * 4;
-    const int rows = min(tiles_m - first_m, 4);
-    const int m = (first_m + block % (4 * tiles_n) % rows) * 128;
-    const int c = block % (4 * tiles_n) / rows * 256;
+    const int first_m = block / (3 * tiles_n) * 3;
+    const int rows = min(tiles_m - first_m, 3);
+    const int m = (first_m + block % (3 * tiles_n) % rows) * 128;
+    const int c = block % (3 * tiles_n) / rows * 256;
     const int warp_m = warp / 4 * 64;
     const int warp_n = warp % 4 * 64;
     #pragma unroll
@@ -270,14 +274,39 @@ matmul_sm80(const bf16* __restrict__ A,
     for (int i = 0; i < 128; i += 2) {
       result[i / 2] = pack_bf16x2(acc[i], acc[i + 1]);
     }
-    // store C[m + warp_m, c + warp_n] <- result
+    __syncthreads();
+    // store B_s[warp % 4 / 2, warp % 2 * 128 + warp_m, 0] <- result
     #pragma unroll
     for (int i = 0; i < 128; i += 2) {
       unsigned piece;
       piece = result[i / 2];
-      auto* at = reinterpret_cast<unsigned*>(C + ((long long)(m + warp_m + i / 32 * 16 + lane / 4 + i / 2 % 2 * 8)) * N + c + warp_n + i % 32 / 4 * 8 + lane % 4 * 2 + i % 2);
-      const bool inside = m + warp_m + i / 32 * 16 + lane / 4 + i / 2 % 2 * 8 < M && c + warp_n + i % 32 / 4 * 8 + lane % 4 * 2 + i % 2 < N;
-      if (inside) *at = piece;
+      shared_at<unsigned>(swizzled<128>(B_s + warp % 4 / 2 * 32768 + (warp % 2 * 128 + warp_m + i / 32 * 16 + lane / 4 + i / 2 % 2 * 8) * 128 + (i % 32 / 4 * 8 + lane % 4 * 2 + i % 2) * 2)) = piece;
+    }
+    __syncthreads();
+    unsigned C_rows[16];
+    #pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      // load C_rows <- B_s[j / 2, j % 2 * 128, 0]
+      #pragma unroll
+      for (int i = 0; i < 32; i += 8) {
+        const uint4 piece = shared_at<const uint4>(swizzled<128>(B_s + j / 2 * 32768 + (j % 2 * 128 + i / 8 * 32 + thread / 8) * 128 + (thread % 8 * 8 + i % 8) * 2));
+        C_rows[i / 2] = piece.x;
+        C_rows[i / 2 + 1] = piece.y;
+        C_rows[i / 2 + 2] = piece.z;
+        C_rows[i / 2 + 3] = piece.w;
+      }
+      // store C[m, c + 64 * j] <- C_rows
+      #pragma unroll
+      for (int i = 0; i < 32; i += 8) {
+        uint4 piece;
+        piece.x = C_rows[i / 2];
+        piece.y = C_rows[i / 2 + 1];
+        piece.z = C_rows[i / 2 + 2];
+        piece.w = C_rows[i / 2 + 3];
+        auto* at = reinterpret_cast<uint4*>(C + ((long long)(m + i / 8 * 32 + thread / 8)) * N + c + 64 * j + thread % 8 * 8 + i % 8);
+        const bool inside = m + i / 8 * 32 + thread / 8 < M && c + 64 * j + thread % 8 * 8 + i % 8 < N;
+        if (inside) *at = piece;
+      }
     }
   }
 }
