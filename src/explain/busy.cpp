@@ -173,15 +173,16 @@ Busy Counter::one(const roles::Wgmma& n) const {
   auto columns = static_cast<double>(layout::fragment_map(*n.acc.fragment, threads_).columns());
   bool from_shared = std::holds_alternative<roles::SmemRef>(n.a);
   Busy out = shared(((from_shared ? place::kWarpgroupRows : 0) + columns) * place::kDepthBytes);
-  out.of(Unit::tensor) = place::kWarpgroupRows * columns * (place::kDepthBytes / 2) / costs_.tensor_fma;
+  out.of(Unit::tensor) = static_cast<double>(place::kWarpgroupRows) * columns *
+                         static_cast<double>(place::kDepthBytes) / 2 / costs_.tensor_fma;
   return out;
 }
 
 Busy Counter::one(const roles::Mma& n) const {
   layout::FragmentMap acc = layout::fragment_map(*n.acc, threads_), a = layout::fragment_map(*n.a, threads_);
+  const std::int64_t warps = threads_ / acc.threads();
   Busy out;
-  out.of(Unit::tensor) =
-      static_cast<double>(acc.rows() * acc.columns() * a.columns() * (threads_ / acc.threads())) / costs_.mma_fma;
+  out.of(Unit::tensor) = static_cast<double>(acc.rows() * acc.columns() * a.columns() * warps) / costs_.mma_fma;
   return out;
 }
 
@@ -221,9 +222,9 @@ Busy Counter::one(const roles::Each& n) const {
 Counter::Counts Counter::statement(const roles::Stmt& stmt) const {
   if (const auto* loop = std::get_if<roles::For>(&stmt.node)) {
     auto begin = ir::as_int(loop->begin), end = ir::as_int(loop->end), step = ir::as_int(loop->step);
-    double trips = begin && end && step && *step > 0 ? static_cast<double>((*end - *begin + *step - 1) / *step) : 1;
+    std::int64_t trips = begin && end && step && *step > 0 ? (*end - *begin + *step - 1) / *step : 1;
     Counts out;
-    add(out, body(loop->body), std::max(trips, 0.0));
+    add(out, body(loop->body), static_cast<double>(std::max<std::int64_t>(trips, 0)));
     return out;
   }
   if (const auto* branch = std::get_if<roles::If>(&stmt.node)) {

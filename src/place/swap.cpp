@@ -267,8 +267,9 @@ StmtRef Turner::store(const StmtRef& stmt, const TileOp& op) {
   std::vector<std::size_t> dims = {0, 0};  // of the tensor, along which rows and columns run
   std::size_t next = dst.ranges.size();
   for (std::size_t d = 2; d-- > 0;) {
-    while (next-- > 0 && as_int(dst.ranges[next].extent) != shape[d]) {
-    }
+    do {
+      --next;
+    } while (next > 0 && as_int(dst.ranges[next].extent) != shape[d]);
     dims[d] = next;
   }
   For nest{LoopKind::parallel, {}, {}, {}};

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "plan/limits.h"
@@ -254,11 +255,14 @@ class Parser {
   void shape(Atom& atom) {
     std::string text = line_->name("a shape such as m64n256k16");
     if (line_->failed()) return;
-    int used = 0;
-    constexpr std::size_t kLongest = 20;
-    bool good = text.size() <= kLongest &&
-                std::sscanf(text.c_str(), "m%5dn%5dk%5d%n", &atom.m, &atom.n, &atom.k, &used) == 3 &&
-                static_cast<std::size_t>(used) == text.size() && std::min({atom.m, atom.n, atom.k}) > 0;
+    const char *at = text.data(), *end = at + text.size();
+    auto extent = [&](char letter, int& value) {
+      if (at == end || *at != letter) return false;
+      auto [stop, error] = std::from_chars(at + 1, end, value);
+      at = stop;
+      return error == std::errc() && value > 0;
+    };
+    bool good = extent('m', atom.m) && extent('n', atom.n) && extent('k', atom.k) && at == end;
     if (!good) line_->fail(Rule::schedule_text, fmt::format("'{}' is no shape", text), "write e.g. m64n256k16");
   }
 
