@@ -1,6 +1,7 @@
 #include "sim/traffic.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace plait::sim {
 
@@ -36,7 +37,7 @@ std::int64_t Traffic::move(std::uint64_t key, double bytes, std::int64_t from, b
     memory_busy_ += length;
     end = std::max(end, memory_free_ + (write ? 0 : static_cast<double>(costs_.memory_latency)));
   }
-  return static_cast<std::int64_t>(end + 0.5);
+  return std::llround(end);
 }
 
 }  // namespace plait::sim
