@@ -60,8 +60,8 @@ void predict(const TimedCall& call, explain::Explanation& what, Outcome& outcome
 }
 
 /// Writes a picture to the file, which another one of that name goes away for.
-void write(const std::string& path, std::string content, std::string_view key, Outcome& outcome) {
-  auto staged = runtime::StagedFile::stage(path, {std::move(content)});
+void write(const std::string& path, const std::string& content, std::string_view key, Outcome& outcome) {
+  auto staged = runtime::StagedFile::stage(path, {content});
   outcome.diagnostics.append(staged.ok() ? staged->commit() : staged.diagnostics());
   outcome.report.set(key, path);
 }
@@ -71,7 +71,7 @@ void draw_timeline(const TimedCall& call, const ExplainFlags& flags, const expla
   auto timeline = record(call, what.loops, static_cast<std::int64_t>(flags.cycles));
   if (!timeline) return outcome.diagnostics.append(timeline.diagnostics());
   std::string content = render(*timeline, flags.timeline);
-  if (flags.timeline != "-") return write(flags.timeline, std::move(content), "timeline", outcome);
+  if (flags.timeline != "-") return write(flags.timeline, content, "timeline", outcome);
   outcome.report.set("timeline", content);
   outcome.text += "\n" + content;
 }
@@ -100,7 +100,7 @@ void show_layouts(const roles::Program& program, const ExplainFlags& flags, Outc
                          ? "--layout-svg: the program has no buffer on the chip"
                          : fmt::format("--buffer {}: there is no such buffer, but {}", name, fmt::join(names, ", "))};
   }
-  write(flags.layout_svg, std::move(*picture), "layout_svg", outcome);
+  write(flags.layout_svg, *picture, "layout_svg", outcome);
 }
 
 void check(const ExplainFlags& flags) {

@@ -88,7 +88,7 @@ std::string missing_command(const CLI::App* group, int argc, char** argv) {
 
 /// What is wrong, in our words.
 std::string complaint(const CLI::App* command, const CLI::ParseError& e, int argc, char** argv) {
-  const std::string what = e.what(), kind = e.get_name();
+  std::string what = e.what(), kind = e.get_name();
   const std::string option = what.substr(0, what.find(':'));
   if (kind == "ArgumentMismatch") return option + " needs a value";
   if (kind == "ConversionError") {
