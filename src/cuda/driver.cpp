@@ -10,19 +10,13 @@ namespace {
 
 constexpr int kOldestDriver = 12000;
 
-Diagnostics driver_problem(std::string message, const std::string& vendor) {
-  Diagnostics found;
-  found.error(Rule::gpu_driver, {}, std::move(message)).notes.push_back({{}, vendor});
-  return found;
-}
-
 }  // namespace
 
 Result<Driver> load_driver(const std::string& library) {
   Library opened = open_library(library);
   if (opened.handle == nullptr)
-    return driver_problem(fmt::format("there is no NVIDIA driver here: {} cannot be loaded", library),
-                          "the system says: " + opened.error);
+    return problem(Rule::gpu_driver, fmt::format("there is no NVIDIA driver here: {} cannot be loaded", library),
+                   "the system says: " + opened.error);
   Driver driver;
   std::string missing;
   auto resolve = [&](auto& member, const char* symbol) {
@@ -33,16 +27,16 @@ Result<Driver> load_driver(const std::string& library) {
 #include "cuda/driver_functions.def"
 #undef PLAIT_DRIVER
   if (!missing.empty())
-    return driver_problem(fmt::format("{} is no NVIDIA driver of version 12 or newer", library),
-                          "it has no " + missing);
+    return problem(Rule::gpu_driver, fmt::format("{} is no NVIDIA driver of version 12 or newer", library),
+                   "it has no " + missing);
   if (Status status = driver.init(0); status != Status::ok)
     return check(driver, status, "initialising the NVIDIA driver");
   int version = 0;
   if (Status status = driver.version(&version); status != Status::ok)
     return check(driver, status, "reading the version of the NVIDIA driver");
   if (version < kOldestDriver)
-    return driver_problem("the NVIDIA driver is older than version 12",
-                          fmt::format("it is of version {}.{}", version / 1000, version % 1000 / 10));
+    return problem(Rule::gpu_driver, "the NVIDIA driver is older than version 12",
+                   fmt::format("it is of version {}.{}", version / 1000, version % 1000 / 10));
   return driver;
 }
 

@@ -70,6 +70,12 @@ Diagnostic explain(const Driver& driver, Status status, std::string_view what, c
   return found;
 }
 
+Diagnostics problem(Rule rule, std::string message, std::string note) {
+  Diagnostics found;
+  found.error(rule, {}, std::move(message)).notes.push_back({{}, std::move(note)});
+  return found;
+}
+
 Diagnostics check(const Driver& driver, Status status, std::string_view what, const Loc& loc) {
   Diagnostics found;
   if (status != Status::ok) found.add(explain(driver, status, what, loc));

@@ -8,6 +8,9 @@ namespace plait::cuda {
 /// "loading kernel f".
 Diagnostic explain(const Driver& driver, Status status, std::string_view what, const Loc& loc = {});
 
+/// One error with a note: what the vendor's software says, or where plait looked.
+Diagnostics problem(Rule rule, std::string message, std::string note);
+
 /// Nothing for `ok`, else the explanation.
 Diagnostics check(const Driver& driver, Status status, std::string_view what, const Loc& loc = {});
 

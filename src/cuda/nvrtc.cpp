@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cuda/errors.h"
 #include "cuda/library.h"
 
 namespace plait::cuda {
@@ -65,20 +66,14 @@ void add_packages(std::vector<std::string>& candidates) {
   }
 }
 
-Diagnostics nvrtc_problem(std::string message, const std::string& note) {
-  Diagnostics found;
-  found.error(Rule::gpu_nvrtc, {}, std::move(message)).notes.push_back({{}, note});
-  return found;
-}
-
 Result<Nvrtc> load_named(const std::string& name) {
   std::error_code error;
   if (!fs::is_directory(name, error)) return load_nvrtc(name);
   std::vector<std::string> candidates;
   add_folder(candidates, name);
   if (candidates.empty())
-    return nvrtc_problem(fmt::format("NVRTC is not in {}, which PLAIT_NVRTC names", name),
-                         fmt::format("looked for {} and {}", kSonames[0], kSonames[1]));
+    return problem(Rule::gpu_nvrtc, fmt::format("NVRTC is not in {}, which PLAIT_NVRTC names", name),
+                   fmt::format("looked for {} and {}", kSonames[0], kSonames[1]));
   return load_nvrtc(candidates.front());
 }
 
@@ -90,7 +85,7 @@ Result<Nvrtc> find() {
     if (loaded) return loaded;
     tried += fmt::format("{}{}", tried.empty() ? "" : ", ", candidate);
   }
-  return nvrtc_problem("NVIDIA's run-time compiler NVRTC was not found", "tried " + tried);
+  return problem(Rule::gpu_nvrtc, "NVIDIA's run-time compiler NVRTC was not found", "tried " + tried);
 }
 
 }  // namespace
@@ -98,7 +93,8 @@ Result<Nvrtc> find() {
 Result<Nvrtc> load_nvrtc(const std::string& library) {
   Library opened = open_library(library);
   if (opened.handle == nullptr)
-    return nvrtc_problem(fmt::format("NVRTC cannot be loaded from {}", library), "the system says: " + opened.error);
+    return problem(Rule::gpu_nvrtc, fmt::format("NVRTC cannot be loaded from {}", library),
+                   "the system says: " + opened.error);
   Nvrtc nvrtc;
   nvrtc.library = library;
   std::string missing;
@@ -117,10 +113,10 @@ Result<Nvrtc> load_nvrtc(const std::string& library) {
   resolve(nvrtc.ptx, "nvrtcGetPTX");
   resolve(nvrtc.cubin_size, "nvrtcGetCUBINSize");
   resolve(nvrtc.cubin, "nvrtcGetCUBIN");
-  if (!missing.empty()) return nvrtc_problem(fmt::format("{} is no NVRTC", library), "it has no " + missing);
+  if (!missing.empty()) return problem(Rule::gpu_nvrtc, fmt::format("{} is no NVRTC", library), "it has no " + missing);
   if (nvrtc.version(&nvrtc.major, &nvrtc.minor) != NvrtcStatus::ok || nvrtc.major < kOldestNvrtc)
-    return nvrtc_problem(fmt::format("NVRTC in {} is older than version {}", library, kOldestNvrtc),
-                         fmt::format("it is of version {}.{}", nvrtc.major, nvrtc.minor));
+    return problem(Rule::gpu_nvrtc, fmt::format("NVRTC in {} is older than version {}", library, kOldestNvrtc),
+                   fmt::format("it is of version {}.{}", nvrtc.major, nvrtc.minor));
   return nvrtc;
 }
 

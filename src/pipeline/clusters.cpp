@@ -7,6 +7,7 @@
 #include "analysis/expr_util.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "pipeline/rings.h"
 
 namespace plait::pipeline {
 
@@ -16,16 +17,6 @@ namespace {
 
 /// Rows after which the pattern of a swizzle repeats: parts of a tile begin at multiples of them.
 constexpr std::int64_t kSwizzleRows = 8;
-
-const place::CopyAtom* copy_of(const Stmt& stmt, const place::Placed& placed) {
-  auto it = placed.atoms.find(&stmt);
-  return it == placed.atoms.end() ? nullptr : std::get_if<place::CopyAtom>(&it->second);
-}
-
-bool is_load(const Stmt& stmt, const place::Placed& placed) {
-  const place::CopyAtom* copy = copy_of(stmt, placed);
-  return copy != nullptr && copy->way == place::CopyWay::tma_load;
-}
 
 bool loads_within(const Body& body, const place::Placed& placed) {
   bool found = false;
@@ -44,14 +35,7 @@ Cluster cluster_of(const plan::Work& work) {
 
 Varying::Varying(const Kernel& kernel, std::size_t axis) {
   walk(kernel.body, [&](const Stmt& stmt) {
-    if (const auto* op = std::get_if<TileOp>(&stmt.node)) {
-      const std::vector<Effect>& effects = op_info(op->kind).effects;
-      for (std::size_t i = 0; i < op->operands.size(); ++i) {
-        if (effects[i] != Effect::read) written_.insert(op->operands[i].buffer.get());
-      }
-    }
-    if (const auto* store = std::get_if<Store>(&stmt.node)) written_.insert(store->buffer.get());
-    if (const auto* atomic = std::get_if<AtomicElement>(&stmt.node)) written_.insert(atomic->buffer.get());
+    for (const Buffer& buffer : touched_alone(stmt).writes) written_.insert(buffer.get());
   });
   vars_.insert(kernel.grid[axis].var.get());
   walk(kernel.body, [&](const Stmt& stmt) {

@@ -9,14 +9,6 @@ namespace plait::pipeline {
 
 using namespace ir;
 
-namespace {
-
-bool meet(const std::set<Buffer>& a, const std::set<Buffer>& b) {
-  return std::any_of(a.begin(), a.end(), [&](const Buffer& buffer) { return b.contains(buffer); });
-}
-
-}  // namespace
-
 /// Why the product cannot be under way while the next iteration issues its own; empty where it can.
 std::string Lowering::flight_obstacle(const For& loop, const std::vector<Step>& list, const Step& product) const {
   if (!counts_iterations(loop)) return "the loop does not count from 0 by 1";
@@ -31,9 +23,7 @@ std::string Lowering::flight_obstacle(const For& loop, const std::vector<Step>& 
     note(*step.stmt);
     for_each_body_of(*step.stmt, [&](const Body& body) { walk(body, note); });
     if (multiplies) return fmt::format("line {} multiplies too", step.stmt->loc.line);
-    Touched use = touched(*step.stmt);
-    if (meet(own.writes, use.reads) || meet(own.writes, use.writes) || meet(own.reads, use.writes))
-      return fmt::format("line {} needs it", step.stmt->loc.line);
+    if (in_conflict(own, touched(*step.stmt))) return fmt::format("line {} needs it", step.stmt->loc.line);
   }
   return {};
 }
@@ -53,10 +43,7 @@ std::optional<Lowering::Flight> Lowering::flight_of(const For& loop, const std::
     }
     Flight flight{step.stmt.get(), slot->in_flight, {}};
     for (std::size_t ring : filled(list)) {
-      auto reads = [&](const Step& other) {
-        const auto& rings = rings_.read_by(*other.stmt);
-        return !rings_.filled_by(*other.stmt) && std::find(rings.begin(), rings.end(), ring) != rings.end();
-      };
+      auto reads = [&](const Step& other) { return !rings_.filled_by(*other.stmt) && rings_.reads(*other.stmt, ring); };
       auto last = std::find_if(list.rbegin(), list.rend(), reads);
       if (last != list.rend() && last->stmt == step.stmt) flight.rings.push_back(ring);
     }
@@ -70,7 +57,7 @@ std::optional<Lowering::Flight> Lowering::flight_of(const For& loop, const std::
 void Lowering::take_up(const Flight& flight, const Value& done) {
   Touched use = touched(*flight.product);
   for (int behind = flight.count; behind > 0; --behind) {
-    Group group{use.reads, use.writes, {}};
+    Group group{use, {}};
     for (std::size_t ring : flight.rings) group.releases.push_back({ring, behind, done >= behind});
     under_way_.push_back(std::move(group));
   }

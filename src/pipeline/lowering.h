@@ -103,7 +103,7 @@ class Lowering {
     int stage = 0;
   };
   struct Group {  ///< of wgmma that may be under way
-    std::set<ir::Buffer> reads, writes;
+    Touched use;
     struct Give {
       std::size_t ring;
       int behind;                  ///< items

@@ -115,10 +115,7 @@ void Lowering::product(const Stmt& stmt, const place::GemmAtom& atom) {
     }
   });
   b_.add(roles::WgmmaCommit{});
-  Group group;
-  group.reads = {a, b};
-  group.writes = {c};
-  under_way_.push_back(std::move(group));
+  under_way_.push_back({{{a, b}, {c}}, {}});
 }
 
 // ---- Elements ------------------------------------------------------------------------------------------------------

@@ -81,6 +81,20 @@ Touched touched(const Stmt& stmt) {
   return out;
 }
 
+bool in_conflict(const Touched& first, const Touched& then) {
+  auto meet = [](const std::set<Buffer>& a, const std::set<Buffer>& b) {
+    return std::any_of(a.begin(), a.end(), [&](const Buffer& buffer) { return b.contains(buffer); });
+  };
+  return meet(first.writes, then.reads) || meet(first.writes, then.writes) || meet(first.reads, then.writes);
+}
+
+bool is_load(const Stmt& stmt, const place::Placed& placed) {
+  auto it = placed.atoms.find(&stmt);
+  if (it == placed.atoms.end()) return false;
+  const auto* copy = std::get_if<place::CopyAtom>(&it->second);
+  return copy != nullptr && copy->way == place::CopyWay::tma_load;
+}
+
 /// Finds them body by body: a tile is loaded and read in one body, so that both roles count the same items.
 class RingFinder {
  public:
@@ -104,7 +118,6 @@ class RingFinder {
 
   void body(const Body& body, const plan::LoopPlan* plan);
   void users(const Body& body, Load& load);
-  bool is_load(const Stmt& stmt) const;
   void refuse(const Stmt& copy, const std::string& why) { obstacles_.try_emplace(&copy, why); }
   void join(const std::vector<Load>& loads, const plan::LoopPlan* plan);
   std::optional<std::size_t> existing(const std::vector<Load>& loads);
@@ -118,13 +131,6 @@ class RingFinder {
   std::map<const Stmt*, std::string> obstacles_;
 };
 
-bool RingFinder::is_load(const Stmt& stmt) const {
-  auto it = placed_.atoms.find(&stmt);
-  if (it == placed_.atoms.end()) return false;
-  const auto* copy = std::get_if<place::CopyAtom>(&it->second);
-  return copy != nullptr && copy->way == place::CopyWay::tma_load;
-}
-
 /// Statements behind the load in its body that use the tile.
 void RingFinder::users(const Body& body, Load& load) {
   bool behind = false;
@@ -135,7 +141,7 @@ void RingFinder::users(const Body& body, Load& load) {
     }
     Touched use = touched(*stmt);
     if (!use.reads.contains(load.buffer) && !use.writes.contains(load.buffer)) continue;
-    if (behind && !is_load(*stmt)) {
+    if (behind && !is_load(*stmt, placed_)) {
       load.readers.push_back(stmt.get());
     } else {
       refuse(*load.copy, fmt::format("`{}` is used at line {} and loaded {}", load.buffer->name, stmt->loc.line,
@@ -149,7 +155,7 @@ void RingFinder::users(const Body& body, Load& load) {
 void RingFinder::body(const Body& body, const plan::LoopPlan* plan) {
   std::vector<Load> loads;
   for (const StmtRef& stmt : body) {
-    if (is_load(*stmt)) {
+    if (is_load(*stmt, placed_)) {
       loads.push_back({stmt, std::get<TileOp>(stmt->node).operands[1].buffer, {}});
       users(body, loads.back());
     }
@@ -222,7 +228,7 @@ void RingFinder::note(const Body& body) {
       return std::vector<std::size_t>(found.begin(), found.end());
     };
     Touched use = touched(*stmt);
-    if (!is_load(*stmt)) use.reads.insert(use.writes.begin(), use.writes.end());
+    if (!is_load(*stmt, placed_)) use.reads.insert(use.writes.begin(), use.writes.end());
     rings_.reads_[stmt.get()] = rings(use.reads);
     std::set<std::size_t> fills;
     if (auto own = rings_.filled_by(*stmt)) fills.insert(*own);
@@ -286,6 +292,11 @@ std::optional<std::size_t> Rings::filled_by(const Stmt& stmt) const {
 const std::vector<std::size_t>& Rings::read_by(const Stmt& stmt) const {
   auto it = reads_.find(&stmt);
   return it == reads_.end() ? kNone : it->second;
+}
+
+bool Rings::reads(const Stmt& stmt, std::size_t ring) const {
+  const std::vector<std::size_t>& rings = read_by(stmt);
+  return std::find(rings.begin(), rings.end(), ring) != rings.end();
 }
 
 const std::vector<std::size_t>& Rings::filled_within(const Stmt& stmt) const {

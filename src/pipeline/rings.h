@@ -33,6 +33,7 @@ class Rings {
   std::optional<std::size_t> filled_by(const ir::Stmt& stmt) const;
   /// Rings whose tiles a statement or its body reads, ascending.
   const std::vector<std::size_t>& read_by(const ir::Stmt& stmt) const;
+  bool reads(const ir::Stmt& stmt, std::size_t ring) const;
   /// Rings that a statement or its body fills, ascending.
   const std::vector<std::size_t>& filled_within(const ir::Stmt& stmt) const;
   std::optional<std::size_t> ring_of(const ir::Buffer& buffer) const;
@@ -56,5 +57,10 @@ Touched touched(const ir::Stmt& stmt);
 void for_each_body_of(const ir::Stmt& stmt, const std::function<void(const ir::Body&)>& fn);
 /// The same of the statement without its body.
 Touched touched_alone(const ir::Stmt& stmt);
+/// Whether what touches `then` must not overtake what touches `first`: one of them writes what the other touches.
+bool in_conflict(const Touched& first, const Touched& then);
+
+/// Whether the statement is a copy that TMA makes, ahead of its readers.
+bool is_load(const ir::Stmt& stmt, const place::Placed& placed);
 
 }  // namespace plait::pipeline

@@ -12,10 +12,6 @@ using namespace ir;
 
 namespace {
 
-bool meet(const std::set<Buffer>& a, const std::set<Buffer>& b) {
-  return std::any_of(a.begin(), a.end(), [&](const Buffer& buffer) { return b.contains(buffer); });
-}
-
 bool step_is_control(const Stmt& stmt) {
   const auto* loop = std::get_if<For>(&stmt.node);
   return (loop != nullptr && loop->kind != LoopKind::parallel) || std::holds_alternative<If>(stmt.node) ||
@@ -61,9 +57,7 @@ void Lowering::release(std::size_t ring, int behind) { b_.add(roles::Release{ite
 /// Waits for what a statement that uses these buffers must not overtake.
 void Lowering::settle(const Touched& use) {
   for (std::size_t i = under_way_.size(); i-- > 0;) {
-    const Group& group = under_way_[i];
-    if (!meet(group.writes, use.reads) && !meet(group.writes, use.writes) && !meet(group.reads, use.writes)) continue;
-    return await(under_way_.size() - 1 - i);
+    if (in_conflict(under_way_[i].use, use)) return await(under_way_.size() - 1 - i);
   }
 }
 
@@ -72,10 +66,6 @@ void Lowering::settle(const Touched& use) {
 /// The steps in order. `around` puts each into its surroundings; `lead`: by how much the counters of rings stand ahead
 /// of the iteration of stage 0.
 void Lowering::steps(const std::vector<Step>& list, int lead, const Around& around) {
-  auto reads = [&](const Step& step, std::size_t ring) {
-    const auto& rings = rings_.read_by(*step.stmt);
-    return std::find(rings.begin(), rings.end(), ring) != rings.end();
-  };
   // By stage and then by order: the way of one iteration through the steps.
   std::vector<const Step*> path;
   for (const Step& step : list) path.push_back(&step);
@@ -86,7 +76,7 @@ void Lowering::steps(const std::vector<Step>& list, int lead, const Around& arou
     if (rings_.filled_by(*step.stmt)) continue;
     std::vector<std::size_t> receives, releases;
     for (std::size_t ring : rings_.read_by(*step.stmt)) {
-      auto is_reader = [&](const Step* other) { return reads(*other, ring); };
+      auto is_reader = [&](const Step* other) { return rings_.reads(*other->stmt, ring); };
       if (!here.contains(ring)) continue;
       if (*std::find_if(path.begin(), path.end(), is_reader) == &step) receives.push_back(ring);
       if (*std::find_if(path.rbegin(), path.rend(), is_reader) == &step) releases.push_back(ring);
@@ -119,7 +109,7 @@ void Lowering::meet_replica() {
 /// Releases a slot, or has the last group of products that reads it do so.
 void Lowering::give_back(std::size_t ring) {
   auto reader = std::find_if(under_way_.rbegin(), under_way_.rend(), [&](const Group& group) {
-    return std::any_of(group.reads.begin(), group.reads.end(),
+    return std::any_of(group.use.reads.begin(), group.use.reads.end(),
                        [&](const Buffer& buffer) { return rings_.ring_of(buffer) == ring; });
   });
   if (reader == under_way_.rend()) return release(ring, lead_);

@@ -103,6 +103,14 @@ std::string pack_call(Emitter& e, const roles::FragmentDecl& f, const std::vecto
   return e.helper(fmt::format("pack_{}x{}", ir::dtype_name(type), packed(type))) + "(" + list + ")";
 }
 
+/// Whether what a thread has of the fragment is a multiple of `step` elements; else it is refused.
+bool fills(Emitter& e, const roles::FragmentDecl& f, int step, const Loc& loc) {
+  if (fragment_shape(e, f).elements % step == 0) return true;
+  e.unsupported(loc, fmt::format("a thread has less than 4 bytes of '{}'", f.buffer->name),
+                "choose a larger fragment, or less lanes");
+  return false;
+}
+
 /// How a run of elements is moved: its C++ vector type, the type of a component, and how many there are.
 struct Move {
   std::string vector, component;
@@ -112,11 +120,7 @@ struct Move {
 std::optional<Move> move_of(Emitter& e, const roles::FragmentDecl& f, const Loc& loc) {
   int per_register = packed(f.buffer->type);
   int run = fragment_shape(e, f).run;
-  if (fragment_shape(e, f).elements % per_register != 0) {
-    e.unsupported(loc, fmt::format("a thread has less than 4 bytes of '{}'", f.buffer->name),
-                  "choose a larger fragment, or less lanes");
-    return std::nullopt;
-  }
+  if (!fills(e, f, per_register, loc)) return std::nullopt;
   Move move;
   if (run < per_register) {
     move.bits = run * ir::dtype_bits(f.buffer->type);
@@ -223,11 +227,7 @@ std::string shared_place(Emitter& e, const roles::FragmentDecl& f, const roles::
 void emit(Emitter& e, const roles::Each& s) {
   int step = step_of(s, e);
   int elements = fragment_shape(e, *s.domain).elements;
-  if (elements % step != 0) {
-    e.unsupported(s.domain->loc, fmt::format("a thread has less than 4 bytes of '{}'", s.domain->buffer->name),
-                  "choose a larger fragment, or less lanes");
-    return;
-  }
+  if (!fills(e, *s.domain, step, s.domain->loc)) return;
   e.line("#pragma unroll");
   e.open(fmt::format("for (int i = 0; i < {}; {})", elements, step == 1 ? "++i" : fmt::format("i += {}", step)));
   std::vector<std::vector<std::string>> packed_values(s.stores.size());
