@@ -74,6 +74,7 @@ void for_each_pair(const Body& written, const Body& made, const std::function<vo
 
 /// The schedule of the kernel as it was written, with the names that its statements have where products are swapped.
 plan::Schedule renamed(plan::Schedule schedule, const Kernel& written, const Kernel& made) {
+  if (made.body == written.body) return schedule;
   graph::Names before = graph::name_statements(written), after = graph::name_statements(made);
   Renamed names;
   for_each_pair(written.body, made.body,

@@ -139,12 +139,10 @@ void Lowering::head() {
   items_ =
       counts_.size() == 1 ? tiles : b_.let(fresh(work.order == plan::TileOrder::paired ? "items" : "tiles"), tiles);
   bool stay = work.kind == plan::WorkKind::persistent;
-  if (together > 1) {
-    Value most = max(Value(b_.builtins().sms) / together, Value(1));
-    b_.launch({(stay ? min(most, items_) : items_) * together});
-  } else {
-    b_.launch({stay ? min(Value(b_.builtins().sms), items_) : items_});
-  }
+  Value most = b_.builtins().sms;
+  if (together > 1) most = max(most / together, Value(1));
+  Value groups = stay ? min(most, items_) : items_;
+  b_.launch({together > 1 ? groups * together : groups});
   declare_homes();
   deepen_rings();
   fit_rings();

@@ -26,10 +26,9 @@ struct ExplainFlags {
   std::string layout_svg, buffer;
 };
 
-/// A program and the machine that it is explained for.
+/// A program, with the machine that it is explained for, and a call's dims.
 struct Subject {
   DeviceProgram program;
-  machine::Device device;
   std::map<std::string, std::int64_t> dims;
 };
 
@@ -37,8 +36,7 @@ Result<Subject> load(const ExplainFlags& flags) {
   std::map<std::string, std::int64_t> dims = dims_of(flags.dims, "--dim");
   auto read = load_device_program(flags.program, flags.target, dims);
   if (!read) return read.diagnostics();
-  machine::Device device = read->device;
-  return Subject{std::move(*read), std::move(device), std::move(dims)};
+  return Subject{std::move(*read), std::move(dims)};
 }
 
 /// Time of a call with the dims that were given; none of them: no prediction.
@@ -119,9 +117,9 @@ Outcome explain_program(const ExplainFlags& flags) {
   if (!flags.timeline.empty() && subject->dims.empty() && !read.program.dims.empty())
     throw UsageError{"--timeline: give every dim of the call, e.g. --dim M=1024"};
   Outcome outcome;
-  explain::Explanation what = explain::explain(read.program, subject->device, read.tile ? &*read.tile : nullptr,
+  explain::Explanation what = explain::explain(read.program, read.device, read.tile ? &*read.tile : nullptr,
                                                read.derived ? &*read.derived : nullptr);
-  TimedCall call{read, subject->device, subject->dims, flags.scalars};
+  TimedCall call{read, read.device, subject->dims, flags.scalars};
   if (!subject->dims.empty()) predict(call, what, outcome);
   describe(what, outcome.report);
   outcome.text = explain::text(what);
