@@ -69,8 +69,8 @@ void Lowering::persistent_loop(const For& loop, const std::function<void()>& bod
   Value block = 0, blocks = 1, total = 1;
   for (std::size_t d = kernel_.grid.size(); d-- > 0;) {
     Value at = scalars_.convert(var_ref(kernel_.grid[d].var));
-    block = d + 1 == kernel_.grid.size() ? at : block * counts_[d] + at;
-    blocks = d + 1 == kernel_.grid.size() ? counts_[d] : blocks * counts_[d];
+    block = d + 1 == kernel_.grid.size() ? at : block * work_.counts()[d] + at;
+    blocks = d + 1 == kernel_.grid.size() ? work_.counts()[d] : blocks * work_.counts()[d];
   }
   Values begin, step, extent;
   for (const LoopAxis& axis : loop.axes) {

@@ -14,9 +14,9 @@ void Lowering::load_role() {
   b_.role("load", {1, whole_groups() ? 4 : 1, regs}, [&] {
     b_.elect([&] {
       begin_role();
-      work([&] { load_body(kernel_.body); });
+      work_.each([&] { load_body(kernel_.body); });
     });
-    if (cluster_.blocks > 1) b_.add(roles::SyncWarp{});
+    if (work_.cluster().blocks > 1) b_.add(roles::SyncWarp{});
     leave_cluster();
   });
 }
@@ -79,8 +79,8 @@ void Lowering::load_tile(const Stmt& stmt, std::size_t ring) {
   std::int64_t bits = dtype_bits(buffer->type), span = roles::swizzle_span(swizzle) * 8 / bits;
   std::int64_t columns = std::min(shape.back(), span == 0 ? kMaxBox : span);
   std::int64_t rows = shape.size() > 1 ? shape[shape.size() - 2] : 1;
-  bool together = varying_ && is_shared_load(stmt, placed_, *varying_, cluster_.blocks);
-  if (together) rows /= cluster_.blocks;
+  bool together = varying_ && is_shared_load(stmt, placed_, *varying_, work_.cluster().blocks);
+  if (together) rows /= work_.cluster().blocks;
   std::int64_t height = std::min(rows, kMaxBox);
   while (rows % height != 0) --height;
   while (shape.back() % columns != 0) --columns;
@@ -94,7 +94,7 @@ void Lowering::load_tile(const Stmt& stmt, std::size_t ring) {
     auto literal = as_int(a.expr());
     return literal == 0 ? b : a + b;
   };
-  ExprRef mask = together ? typed_int(DType::i32, (1 << cluster_.blocks) - 1) : nullptr;
+  ExprRef mask = together ? typed_int(DType::i32, (1 << work_.cluster().blocks) - 1) : nullptr;
   auto issue = [&](const Value& own_row, const Value& column, bool moves_row, bool moves_column) {
     Value row = together ? plus(own_row, rows * Value(b_.builtins().cluster_rank)) : own_row;
     moves_row = moves_row || together;

@@ -21,11 +21,6 @@ using roles::build::at;
 
 namespace {
 
-/// Kept for mbarriers and the alignment of tiles.
-constexpr std::int64_t kBarrierBytes = 2048;
-/// The named barrier at which the threads that compute meet; those below are of replicas.
-constexpr std::int64_t kMeeting = 15;
-
 /// What callers name: tensors, scalars and dims.
 std::set<std::string> caller_names(const Kernel& kernel) {
   std::set<std::string> names;
@@ -33,6 +28,9 @@ std::set<std::string> caller_names(const Kernel& kernel) {
   for (const Var& dim : kernel.dims) names.insert(dim->name);
   return names;
 }
+
+/// The named barrier at which the threads that compute meet; those below are of replicas.
+constexpr std::int64_t kMeeting = 15;
 
 /// Whether all threads meet in a loop in which replicas take turns: each would wait there for the others.
 bool meets_in_turns(const roles::Body& role) {
@@ -59,23 +57,6 @@ bool meets_in_turns(const roles::Body& role) {
 
 }  // namespace
 
-TileDims tile_dims(const Region& global, const std::vector<std::int64_t>& shape) {
-  TileDims out;
-  out.box.assign(global.ranges.size(), 1);
-  out.of.resize(shape.size());
-  std::size_t from = global.ranges.size();
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    while (from > 0) {
-      --from;
-      auto extent = as_int(global.ranges[from].extent);
-      if (extent == shape[d]) break;
-    }
-    out.of[d] = from;
-    out.box[from] = shape[d];
-  }
-  return out;
-}
-
 Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, Rings rings)
     : placed_(placed),
       schedule_(schedule),
@@ -84,143 +65,20 @@ Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, 
       names_(graph::name_statements(placed.kernel)),
       b_(placed.kernel.name, placed.device.name),
       scalars_(placed.kernel),
-      head_names_(caller_names(placed.kernel)),
+      fresh_(caller_names(placed.kernel)),
+      work_(kernel_, schedule.place.work, b_, scalars_, fresh_),
       next_barrier_(placed.replicas + 1),
       sums_(find_sums(placed)) {
   find_computed_lets();
-  b_.taken(head_names_);
-  for (const roles::BuiltinName& builtin : roles::builtin_names())
-    head_names_.insert((b_.builtins().*builtin.var)->name);
+  b_.taken(fresh_.of_head());
+  for (const roles::BuiltinName& builtin : roles::builtin_names()) fresh_.take((b_.builtins().*builtin.var)->name);
   scalars_.elements([this](const Load& load, const Values& index) { return read(load.buffer, index); });
-}
-
-/// The name, with a number behind it where it is taken.
-std::string Lowering::fresh(const std::string& name) {
-  std::string made = name;
-  for (int n = 2; head_names_.contains(made) || role_names_.contains(made); ++n) made = fmt::format("{}_{}", name, n);
-  role_names_.insert(made);
-  used_names_.insert(made);
-  return made;
-}
-
-/// The same for a declaration of the head, which may come when roles have been lowered: with what is given `behind` the
-/// name it is the name of nothing else in any of them.
-std::string Lowering::fresh_in_head(const std::string& name, const std::vector<std::string>& behind) {
-  std::string made = name;
-  auto taken = [&](const std::string& all) { return head_names_.contains(all) || used_names_.contains(all); };
-  auto any_taken = [&] {
-    return std::any_of(behind.begin(), behind.end(), [&](const std::string& part) { return taken(made + part); });
-  };
-  for (int n = 2; any_taken(); ++n) made = fmt::format("{}_{}", name, n);
-  for (const std::string& part : behind) head_names_.insert(made + part);
-  return made;
-}
-
-// ---- The head ------------------------------------------------------------------------------------------------------
-
-void Lowering::head() {
-  Value tiles = 1;
-  const std::int64_t together = cluster_.blocks;
-  if (together > 1) b_.cluster(cluster_.blocks);
-  for (std::size_t d = 0; d < kernel_.grid.size(); ++d) {
-    const GridAxis& axis = kernel_.grid[d];
-    Value count = scalars_.index(axis.extent);
-    if (together > 1 && d == cluster_.axis) count = ceildiv(count, together);
-    counts_.push_back(b_.let(fresh(axis.var->name + "_count"), count));
-    tiles = counts_.size() == 1 ? counts_.back() : tiles * counts_.back();
-  }
-  const plan::Work& work = schedule_.place.work;
-  item_rows_ = counts_.front();
-  if (work.order == plan::TileOrder::paired) {
-    item_rows_ = b_.let(fresh("pairs"), ceildiv(counts_.front(), 2));
-    tiles = item_rows_;
-    for (std::size_t d = 1; d < counts_.size(); ++d) tiles = tiles * counts_[d];
-  }
-  items_ =
-      counts_.size() == 1 ? tiles : b_.let(fresh(work.order == plan::TileOrder::paired ? "items" : "tiles"), tiles);
-  bool stay = work.kind == plan::WorkKind::persistent;
-  Value most = b_.builtins().sms;
-  if (together > 1) most = max(most / together, Value(1));
-  Value groups = stay ? min(most, items_) : items_;
-  b_.launch({together > 1 ? groups * together : groups});
-  declare_homes();
-  deepen_rings();
-  fit_rings();
-  for (const Ring& ring : rings_.all()) staged_bytes_ += ring.depth * ring.slot_bytes();
-  declare_maps(kernel_.body);
-  declare_rings();
-  head_names_.insert(role_names_.begin(), role_names_.end());
-}
-
-/// Tiles that are loaded once a work item are loaded ahead for the next one where blocks stay and memory is left.
-void Lowering::declare_rings() {
-  std::int64_t room = placed_.device.limits->smem_per_block.integer() - kBarrierBytes - staged_bytes_;
-  bool stay = schedule_.place.work.kind == plan::WorkKind::persistent;
-  for (std::size_t r = 0; r < rings_.all().size(); ++r) {
-    const Ring& ring = rings_.all()[r];
-    if (!stay || ring.planned || ring.depth > 1 || ring.slot_bytes() > room) continue;
-    room -= ring.slot_bytes();
-    rings_.deepen(r, 2);
-  }
-  for (const Ring& ring : rings_.all()) {
-    std::vector<roles::Smem> tiles;
-    for (const Buffer& buffer : ring.buffers) {
-      std::vector<std::int64_t> shape = static_shape(*buffer);
-      if (shape.size() == 1) shape.insert(shape.begin(), 1);
-      shape.insert(shape.begin(), ring.depth);
-      tiles.push_back(
-          b_.smem(fresh_in_head(buffer->name), buffer->type, shape, {placed_.shared.at(buffer.get()).swizzle}));
-      tiles_[buffer.get()] = tiles.back();
-    }
-    channels_.push_back(b_.channel(fresh_in_head(ring.name, {"", "_full", "_empty"}), ring.depth, std::move(tiles)));
-  }
-}
-
-roles::Map Lowering::map_of(const Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle) {
-  std::string key = fmt::format("{} {} {}", tensor->name, fmt::join(box, " "), roles::swizzle_span(swizzle));
-  auto it = maps_.find(key);
-  if (it == maps_.end())
-    it = maps_.emplace(key, b_.map(fresh_in_head(tensor->name + "_map"), tensor, box, swizzle)).first;
-  return it->second;
-}
-
-void Lowering::declare_maps(const Body& body) {
-  walk(body, [&](const Stmt& stmt) {
-    const auto* op = std::get_if<TileOp>(&stmt.node);
-    const auto* copy = op == nullptr ? nullptr : std::get_if<place::CopyAtom>(&placed_.atom(stmt));
-    if (copy == nullptr) return;
-    if (copy->way == place::CopyWay::staged_store || copy->way == place::CopyWay::staged_elements)
-      declare_staging(stmt);
-  });
-}
-
-/// Types of loads' maps are declared where they are used; those of stores need memory, which is declared before.
-void Lowering::declare_staging(const Stmt& stmt) {
-  const TileOp& op = std::get<TileOp>(stmt.node);
-  const Buffer &from = op.operands[0].buffer, &to = op.operands[1].buffer;
-  std::int64_t columns = static_shape(*from)[1], rows = own_rows(from), bytes = dtype_bits(to->type) / 8;
-  roles::Swizzle swizzle = place::widest_swizzle(columns * bytes);
-  Staging made;
-  made.chunk = roles::swizzle_span(swizzle) / bytes;
-  made.slices = std::min<std::int64_t>(2, columns / made.chunk);
-  std::int64_t slice = placed_.replicas * rows * made.chunk * bytes;
-  if (staged_bytes_ + made.slices * slice > placed_.device.limits->smem_per_block.integer() - kBarrierBytes)
-    made.slices = 1;
-  staged_bytes_ += made.slices * slice;
-  TileDims dims = tile_dims(op.operands[1], static_shape(*from));
-  dims.box[dims.row()] = std::min(rows, kMaxBox);
-  dims.box[dims.column()] = made.chunk;
-  made.smem = b_.smem(fresh_in_head(from->name + "_stage"), to->type, {placed_.replicas, made.slices, rows, made.chunk},
-                      {swizzle});
-  bool by_tma = std::get<place::CopyAtom>(placed_.atom(stmt)).way == place::CopyWay::staged_store;
-  if (by_tma) made.map = map_of(to, dims.box, swizzle);
-  stagings_[&stmt] = std::move(made);
 }
 
 // ---- What both roles do --------------------------------------------------------------------------------------------
 
 void Lowering::begin_role() {
-  role_names_.clear();
+  fresh_.begin_role();
   counters_.clear();
   counter_vars_.clear();
   for (std::size_t r = 0; r < channels_.size(); ++r) {
@@ -229,86 +87,11 @@ void Lowering::begin_role() {
   }
 }
 
-/// Calls `item` with the grid's variables bound, once or for each of the block's work items.
-void Lowering::work(const std::function<void()>& item) {
-  const roles::Builtins& own = b_.builtins();
-  const Var& first = kernel_.grid.front().var;
-  auto run = [&](const Value& number) {
-    BodyScope scope(*this);
-    Value place = decode(number);
-    auto at = [&](const Value& row) {
-      scalars_.bind(first, b_.let(fresh(first->name), in_cluster(0, row)));
-      item();
-    };
-    switch (schedule_.place.work.order) {
-      case plan::TileOrder::longest_first:
-        return at(counts_[0] - 1 - place);
-      case plan::TileOrder::paired: {
-        place = b_.let(fresh("pair"), place);
-        Value both = 2 * place + 1 < counts_[0];
-        return b_.loop(fresh("half"), {0, select(both, 2, 1)}, [&](const Value& half) {
-          BodyScope inner(*this);
-          at(select(half == 0, counts_[0] - 1 - place, place));
-        });
-      }
-      default:
-        return at(place);
-    }
-  };
-  const std::int64_t together = cluster_.blocks;
-  Value block = together > 1 ? own.block / Value(together) : Value(own.block);
-  if (schedule_.place.work.kind != plan::WorkKind::persistent) return run(block);
-  Value blocks = together > 1 ? own.blocks / Value(together) : Value(own.blocks);
-  BodyScope scope(*this);
-  b_.loop(fresh("tile"), {block, items_, blocks}, run);
-}
-
-/// Of the tiles that a cluster has along its axis, each block takes one.
-Value Lowering::in_cluster(std::size_t axis, const Value& place) const {
-  if (cluster_.blocks == 1 || axis != cluster_.axis) return place;
-  return place * std::int64_t{cluster_.blocks} + b_.builtins().cluster_rank;
-}
-
 /// A block's memory is there until no other fills it or arrives in it.
 void Lowering::leave_cluster() {
-  if (cluster_.blocks == 1) return;
+  if (work_.cluster().blocks == 1) return;
   b_.add(roles::ClusterArrive{});
   b_.add(roles::ClusterWait{});
-}
-
-/// Binds the coordinates of a work item, the first axis fastest, and gives its place along the first. Grouped: `group`
-/// rows of tiles are walked together, column by column; heads: the same with the second and third axes as one.
-Value Lowering::decode(const Value& number) {
-  const auto& grid = kernel_.grid;
-  const plan::Work& work = schedule_.place.work;
-  auto name = [&](std::size_t d, const Value& value) {
-    scalars_.bind(grid[d].var, b_.let(fresh(grid[d].var->name), in_cluster(d, value)));
-  };
-  if (grid.size() == 1) return number;
-  int together = work.order == plan::TileOrder::grouped ? work.group : work.heads;
-  Value rest = number, lines = counts_[1];
-  if (grid.size() == 3 && work.heads > 1) {
-    lines = counts_[1] * counts_[2];
-  } else if (grid.size() == 3) {
-    name(2, number / (item_rows_ * counts_[1]));
-    rest = b_.let(fresh("plane"), number % (item_rows_ * counts_[1]));
-  }
-  Value line = rest / item_rows_, place = rest % item_rows_;
-  if (together > 1) {
-    Value span = b_.let(fresh("span"), together * item_rows_);
-    Value first = b_.let(fresh("first"), rest / span * together);
-    Value width = b_.let(fresh("width"), min(lines - first, together));
-    line = first + rest % span % width;
-    place = rest % span / width;
-  }
-  if (grid.size() == 2 || work.heads == 1) {
-    name(1, line);
-    return place;
-  }
-  line = b_.let(fresh("line"), line);
-  name(2, line / counts_[1]);
-  name(1, line % counts_[1]);
-  return place;
 }
 
 /// Whether every role knows the value: it comes from no buffer on chip.
@@ -393,8 +176,8 @@ Diagnostics Lowering::check(const roles::Program& program) const {
 
 Result<roles::Program> Lowering::run() {
   if (!carries_out(schedule_)) return diags_;
-  cluster_ = cluster_of(schedule_.place.work);
-  if (cluster_.blocks > 1) varying_.emplace(kernel_, cluster_.axis);
+  const Cluster& cluster = work_.cluster();
+  if (cluster.blocks > 1) varying_.emplace(kernel_, cluster.axis);
   head();
   // A role without registers of its own only where it is the only one.
   bool loads = !channels_.empty();

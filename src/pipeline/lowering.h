@@ -3,10 +3,9 @@
 #include <deque>
 #include <set>
 
-#include "pipeline/clusters.h"
 #include "pipeline/rings.h"
-#include "pipeline/scalars.h"
 #include "pipeline/sums.h"
+#include "pipeline/work_map.h"
 
 namespace plait::pipeline {
 
@@ -49,23 +48,18 @@ class Lowering {
   using Builder = roles::build::Builder;
   using Fragment = roles::Fragment;
 
-  // lowering.cpp: what both roles share
+  // head.cpp
   void head();
+  void declare_rings();
   void declare_maps(const ir::Body& body);
   void declare_staging(const ir::Stmt& stmt);
   roles::Map map_of(const ir::Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle);
-  std::string fresh(const std::string& name);
-  std::string fresh_in_head(const std::string& name, const std::vector<std::string>& behind = {""});
-  /// An open body: names given inside are free again at its end, and so is what scalars know.
-  struct BodyScope {
-    explicit BodyScope(Lowering& of) : scalars(of.scalars_), names(of.role_names_), kept(of.role_names_) {}
-    ~BodyScope() { names = std::move(kept); }
-    BodyScope(const BodyScope&) = delete;
-    BodyScope& operator=(const BodyScope&) = delete;
-    Scalars::Scope scalars;
-    std::set<std::string>& names;
-    std::set<std::string> kept;
+  std::string fresh(const std::string& name) { return fresh_.in_role(name); }
+  std::string fresh_in_head(const std::string& name) { return fresh_.in_head(name); }
+  struct BodyScope : OpenBody {
+    explicit BodyScope(Lowering& of) : OpenBody(of.scalars_, of.fresh_) {}
   };
+
   // supported.cpp
   bool carries_out(const plan::Schedule& schedule);
   void refuse_schedule(const Loc& loc, const std::string& what);
@@ -74,11 +68,8 @@ class Lowering {
   void check_versions(const plan::Versions& versions);
   void check_guards(const ir::For& loop, const plan::LoopPlan& plan);
 
-  void work(const std::function<void()>& item);
-  Value in_cluster(std::size_t axis, const Value& place) const;
+  // lowering.cpp: what both roles do
   void leave_cluster();
-  Value decode(const Value& tile);
-  void declare_rings();
   void let(const ir::Let& node);
   void begin_role();
   int registers(std::string_view role) const;
@@ -225,17 +216,15 @@ class Lowering {
   Builder b_;
   Scalars scalars_;
   Diagnostics diags_;
-  std::set<std::string> head_names_, role_names_, used_names_;
+  FreshNames fresh_;
+  WorkMap work_;
 
   std::unordered_map<const ir::BufferDecl*, roles::Smem> tiles_;
   std::vector<roles::Channel> channels_;
   std::unordered_map<const ir::Stmt*, Staging> stagings_;
   std::map<std::string, roles::Map> maps_;
-  std::int64_t staged_bytes_ = 0;  ///< of shared memory declared so far
-  Cluster cluster_;
-  std::optional<Varying> varying_;   ///< within a cluster of several blocks
-  std::vector<Value> counts_;        ///< of tiles, or of clusters of them, along each grid axis
-  Value item_rows_ = 0, items_ = 0;  ///< work items along the first axis, and of all
+  std::int64_t staged_bytes_ = 0;   ///< of shared memory declared so far
+  std::optional<Varying> varying_;  ///< within a cluster of several blocks
   std::vector<Value> counters_;
   std::vector<ir::Var> counter_vars_;
   std::set<const ir::VarDecl*> computed_;                      ///< lets whose values come from buffers on chip

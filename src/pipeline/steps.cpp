@@ -27,7 +27,7 @@ void Lowering::math_role() {
   b_.role("math", {placed_.replicas, placed_.warps, regs}, [&] {
     begin_role();
     define_fragments();
-    work([&] { math_body(kernel_.body); });
+    work_.each([&] { math_body(kernel_.body); });
     bool stores = std::any_of(stagings_.begin(), stagings_.end(), [](const auto& of) { return of.second.map; });
     if (stores) b_.elect([&] { b_.add(roles::BulkWait{0, false}); });
     leave_cluster();

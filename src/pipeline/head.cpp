@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "ir/visit.h"
+#include "pipeline/lowering.h"
+
+// The head of the role program: what all roles share.
+namespace plait::pipeline {
+
+using namespace ir;
+
+namespace {
+
+/// Kept for mbarriers and the alignment of tiles.
+constexpr std::int64_t kBarrierBytes = 2048;
+
+}  // namespace
+
+TileDims tile_dims(const Region& global, const std::vector<std::int64_t>& shape) {
+  TileDims out;
+  out.box.assign(global.ranges.size(), 1);
+  out.of.resize(shape.size());
+  std::size_t from = global.ranges.size();
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    while (from > 0) {
+      --from;
+      auto extent = as_int(global.ranges[from].extent);
+      if (extent == shape[d]) break;
+    }
+    out.of[d] = from;
+    out.box[from] = shape[d];
+  }
+  return out;
+}
+
+void Lowering::head() {
+  work_.declare();
+  declare_homes();
+  deepen_rings();
+  fit_rings();
+  for (const Ring& ring : rings_.all()) staged_bytes_ += ring.depth * ring.slot_bytes();
+  declare_maps(kernel_.body);
+  declare_rings();
+  fresh_.close_head();
+}
+
+/// Tiles that are loaded once a work item are loaded ahead for the next one where blocks stay and memory is left.
+void Lowering::declare_rings() {
+  std::int64_t room = placed_.device.limits->smem_per_block.integer() - kBarrierBytes - staged_bytes_;
+  for (std::size_t r = 0; r < rings_.all().size(); ++r) {
+    const Ring& ring = rings_.all()[r];
+    if (!work_.stays() || ring.planned || ring.depth > 1 || ring.slot_bytes() > room) continue;
+    room -= ring.slot_bytes();
+    rings_.deepen(r, 2);
+  }
+  for (const Ring& ring : rings_.all()) {
+    std::vector<roles::Smem> tiles;
+    for (const Buffer& buffer : ring.buffers) {
+      std::vector<std::int64_t> shape = static_shape(*buffer);
+      if (shape.size() == 1) shape.insert(shape.begin(), 1);
+      shape.insert(shape.begin(), ring.depth);
+      tiles.push_back(
+          b_.smem(fresh_in_head(buffer->name), buffer->type, shape, {placed_.shared.at(buffer.get()).swizzle}));
+      tiles_[buffer.get()] = tiles.back();
+    }
+    channels_.push_back(b_.channel(fresh_.in_head(ring.name, {"", "_full", "_empty"}), ring.depth, std::move(tiles)));
+  }
+}
+
+roles::Map Lowering::map_of(const Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle) {
+  std::string key = fmt::format("{} {} {}", tensor->name, fmt::join(box, " "), roles::swizzle_span(swizzle));
+  auto it = maps_.find(key);
+  if (it == maps_.end())
+    it = maps_.emplace(key, b_.map(fresh_in_head(tensor->name + "_map"), tensor, box, swizzle)).first;
+  return it->second;
+}
+
+void Lowering::declare_maps(const Body& body) {
+  walk(body, [&](const Stmt& stmt) {
+    const auto* op = std::get_if<TileOp>(&stmt.node);
+    const auto* copy = op == nullptr ? nullptr : std::get_if<place::CopyAtom>(&placed_.atom(stmt));
+    if (copy == nullptr) return;
+    if (copy->way == place::CopyWay::staged_store || copy->way == place::CopyWay::staged_elements)
+      declare_staging(stmt);
+  });
+}
+
+/// Types of loads' maps are declared where they are used; those of stores need memory, which is declared before.
+void Lowering::declare_staging(const Stmt& stmt) {
+  const TileOp& op = std::get<TileOp>(stmt.node);
+  const Buffer &from = op.operands[0].buffer, &to = op.operands[1].buffer;
+  std::int64_t columns = static_shape(*from)[1], rows = own_rows(from), bytes = dtype_bits(to->type) / 8;
+  roles::Swizzle swizzle = place::widest_swizzle(columns * bytes);
+  Staging made;
+  made.chunk = roles::swizzle_span(swizzle) / bytes;
+  made.slices = std::min<std::int64_t>(2, columns / made.chunk);
+  std::int64_t slice = placed_.replicas * rows * made.chunk * bytes;
+  if (staged_bytes_ + made.slices * slice > placed_.device.limits->smem_per_block.integer() - kBarrierBytes)
+    made.slices = 1;
+  staged_bytes_ += made.slices * slice;
+  TileDims dims = tile_dims(op.operands[1], static_shape(*from));
+  dims.box[dims.row()] = std::min(rows, kMaxBox);
+  dims.box[dims.column()] = made.chunk;
+  made.smem = b_.smem(fresh_in_head(from->name + "_stage"), to->type, {placed_.replicas, made.slices, rows, made.chunk},
+                      {swizzle});
+  bool by_tma = std::get<place::CopyAtom>(placed_.atom(stmt)).way == place::CopyWay::staged_store;
+  if (by_tma) made.map = map_of(to, dims.box, swizzle);
+  stagings_[&stmt] = std::move(made);
+}
+
+}  // namespace plait::pipeline
