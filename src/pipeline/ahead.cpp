@@ -84,13 +84,27 @@ void Ahead::statement(const Stmt& stmt, std::string why) {
              stmt.node);
 }
 
-}  // namespace
-
+/// Copies that cannot be loaded ahead as the placement has it, and why.
 std::map<const Stmt*, std::string> loads_in_order(const place::Placed& placed, const plan::Schedule& schedule) {
   std::map<const Stmt*, std::string> found = Ahead(placed).run();
   // Each round leaves fewer loads ahead; others may stand in the way of what is left.
   if (found.empty()) found = Rings::obstacles(placed, schedule);
   return found;
+}
+
+}  // namespace
+
+Result<place::Placed> place_in_order(const Kernel& kernel, const machine::Device& device,
+                                     const place::Assumptions& assumptions, place::Wishes wishes,
+                                     const plan::Schedule& schedule) {
+  auto placed = place::place(kernel, device, assumptions, wishes);
+  while (placed) {
+    auto in_order = loads_in_order(*placed, schedule);
+    if (in_order.empty()) break;
+    wishes.in_order.merge(in_order);
+    placed = place::place(kernel, device, assumptions, wishes);
+  }
+  return placed;
 }
 
 }  // namespace plait::pipeline

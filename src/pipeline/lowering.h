@@ -126,7 +126,7 @@ class Lowering {
   void take_up(const Flight& flight, const Value& done);
   void leave_under_way(const Flight& flight);
 
-  // loops.cpp
+  // stages.cpp, loops.cpp, turns.cpp
   void loop_over(const ir::For& loop, const Value& begin, const Value& end,
                  const std::function<void(const Value&)>& body);
   void pipelined_loop(const ir::For& loop, const plan::LoopPlan& plan);
@@ -153,7 +153,7 @@ class Lowering {
   void await(std::size_t pending);
   void release(std::size_t ring, int behind);
 
-  // operations.cpp, moves.cpp: operations of the role that computes
+  // operations.cpp, fragments.cpp, reductions.cpp, moves.cpp, staged.cpp: operations of the role that computes
   void operation(const ir::Stmt& stmt);
   void product(const ir::Stmt& stmt, const place::GemmAtom& atom);
   void nest(const ir::Stmt& stmt, const place::NestAtom& atom);
@@ -176,7 +176,7 @@ class Lowering {
   Value row_of(const Value& own, std::int64_t rows) const;
   Values origin_of(const ir::Region& region, const TileDims& dims, std::int64_t rows);
 
-  // memory.cpp: buffers in shared memory that no ring fills
+  // memory.cpp, apart.cpp: buffers in shared memory that no ring fills
   void declare_homes();
   void declare_home(const ir::Buffer& buffer, std::int64_t copies);
   void fit_rings();

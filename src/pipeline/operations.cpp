@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "pipeline/threads.h"
@@ -11,82 +7,8 @@ namespace plait::pipeline {
 using namespace ir;
 using place::kDepthBytes;
 using place::kWarpgroupRows;
-using roles::FragmentKind;
 using roles::build::assign;
 using roles::build::at;
-
-namespace {
-
-/// Lanes among which a row of a fragment is shared out.
-int lanes_of(const roles::FragmentDecl& fragment) { return fragment.kind == FragmentKind::vector ? fragment.lanes : 4; }
-
-/// What changes no value under the reduction.
-Value neutral(OpKind kind, DType type) {
-  if (kind == OpKind::reduce_sum) return zero_of(type);
-  bool lowest = kind == OpKind::reduce_max;
-  if (ir::is_float(type)) return typed_literal(type, lowest ? -INFINITY : INFINITY);
-  std::int64_t bits = dtype_bits(type);
-  std::int64_t least = ir::is_signed_integer(type) ? -(std::int64_t{1} << (bits - 1)) : 0;
-  std::int64_t most = ir::is_signed_integer(type) ? -(least + 1) : (bits == 64 ? -1 : (std::int64_t{1} << bits) - 1);
-  return typed_int(type, lowest ? least : most);
-}
-
-}  // namespace
-
-// ---- Fragments -----------------------------------------------------------------------------------------------------
-
-/// Rows of a fragment that one replica has.
-std::int64_t Lowering::own_rows(const Buffer& buffer) const { return static_shape(*buffer)[0] / placed_.replicas; }
-
-Value Lowering::row_of(const Value& own, std::int64_t rows) const {
-  return placed_.replicas == 1 ? own : Value(b_.builtins().replica) * rows + own;
-}
-
-/// All at the start of the role, in the order of the program, those that have rows of another behind it.
-void Lowering::define_fragments() {
-  std::vector<Buffer> later;
-  auto define = [&](const Buffer& buffer) {
-    const place::FragmentHome& home = placed_.fragments.at(buffer.get());
-    std::vector<std::int64_t> shape = static_shape(*buffer);
-    shape[0] /= placed_.replicas;
-    Fragment of = home.of == nullptr ? nullptr : fragments_.at(home.of.get());
-    fragments_[buffer.get()] =
-        b_.fragment(fresh(buffer->name), buffer->type, shape, home.kind, {home.vec, home.lanes, of});
-  };
-  walk(kernel_.body, [&](const Stmt& stmt) {
-    const auto* alloc = std::get_if<Alloc>(&stmt.node);
-    if (alloc == nullptr || !placed_.in_registers(alloc->buffer)) return;
-    if (placed_.fragments.at(alloc->buffer.get()).of != nullptr) {
-      later.push_back(alloc->buffer);
-    } else {
-      define(alloc->buffer);
-    }
-  });
-  for (const Buffer& buffer : later) define(buffer);
-}
-
-/// A fragment that lies as another does, of another type.
-Lowering::Fragment Lowering::like(const Fragment& of, const std::string& name, DType type) {
-  std::vector<std::int64_t> shape = static_shape(*of->buffer);
-  FragmentKind kind = of->kind == FragmentKind::wgmma_a ? FragmentKind::wgmma_acc : of->kind;
-  return b_.fragment(fresh(name), type, shape, kind, {of->vec, of->lanes, of->of});
-}
-
-void Lowering::each(const Fragment& domain, const std::function<Value(const Values&)>& value) {
-  BodyScope scope(*this);
-  bool flat = domain->buffer->shape.size() == 1;
-  std::vector<std::string> names = flat ? std::vector<std::string>{"r"} : std::vector<std::string>{"r", "c"};
-  for (std::string& name : names) name = fresh(name);
-  b_.each(domain, names, [&](const Values& own) { return std::vector{assign(domain, own, value(own))}; });
-}
-
-/// Element by element, converted.
-void Lowering::each(const Fragment& dst, const Fragment& src) {
-  each(dst, [&](const Values& own) {
-    Value value = roles::build::element(src, own);
-    return dst->buffer->type == src->buffer->type ? value : roles::build::cast(dst->buffer->type, value);
-  });
-}
 
 // ---- Products ------------------------------------------------------------------------------------------------------
 
@@ -157,50 +79,6 @@ void Lowering::fill(const Stmt& stmt) {
   const Region& dst = op.operands[0];
   Value value = scalars_.convert(std::get<FillAttrs>(op.attrs).value);
   each(fragment(dst.buffer), [&](const Values&) { return value; });
-}
-
-/// Each thread reduces what it has of a row, then the lanes of the row exchange. A sum that adds to what is there does
-/// so at the end, so that every lane adds it once.
-void Lowering::reduce(const Stmt& stmt) {
-  const TileOp& op = std::get<TileOp>(stmt.node);
-  Fragment src = fragment(op.operands[0].buffer), dst = fragment(op.operands[1].buffer);
-  bool clear = std::get<ReduceAttrs>(op.attrs).clear;
-  roles::ReduceOp kind = op.kind == OpKind::reduce_sum   ? roles::ReduceOp::sum
-                         : op.kind == OpKind::reduce_max ? roles::ReduceOp::max
-                                                         : roles::ReduceOp::min;
-  DType type = dst->buffer->type;
-  auto run = [&](const Fragment& into) {
-    b_.add(roles::RowReduce{kind, into, src});
-    if (int lanes = lanes_of(*src); lanes > 1) b_.add(roles::LaneReduce{kind, into, lanes});
-  };
-  if (sums_.has(op.operands[1].buffer)) {
-    b_.add(roles::RowReduce{kind, dst, src});
-    if (lanes_of(*src) > 1) partial_.insert(op.operands[1].buffer);
-    return;
-  }
-  if (clear || kind != roles::ReduceOp::sum) {
-    if (clear) each(dst, [&](const Values&) { return neutral(op.kind, type); });
-    return run(dst);
-  }
-  Fragment own = like(dst, dst->buffer->name + "_part", type);
-  each(own, [&](const Values&) { return zero_of(type); });
-  run(own);
-  each(dst, [&](const Values& at) { return roles::build::element(dst, at) + roles::build::element(own, at); });
-}
-
-/// Before a statement that needs a sum whole, the lanes exchange their parts.
-void Lowering::complete_sums(const Stmt& stmt) {
-  std::set<const Stmt*> inside = {&stmt};
-  if (const auto* loop = std::get_if<For>(&stmt.node)) walk(loop->body, [&](const Stmt& s) { inside.insert(&s); });
-  for (auto it = partial_.begin(); it != partial_.end();) {
-    const std::set<const Stmt*>& readers = sums_.readers.at(*it);
-    bool needed = std::any_of(readers.begin(), readers.end(), [&](const Stmt* s) { return inside.contains(s); });
-    if (needed) {
-      Fragment sum = fragment(*it);
-      b_.add(roles::LaneReduce{roles::ReduceOp::sum, sum, lanes_of(*sum->of)});
-    }
-    it = needed ? partial_.erase(it) : std::next(it);
-  }
 }
 
 void Lowering::move(const Stmt& stmt) {

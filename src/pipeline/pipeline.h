@@ -12,7 +12,10 @@ namespace plait::pipeline {
 /// `remarks` gets what was done otherwise than the schedule says.
 Result<roles::Program> lower(const place::Placed& placed, const plan::Schedule& schedule,
                              std::vector<place::Remark>* remarks = nullptr);
-/// Copies that cannot be loaded ahead as the placement has it, and why.
-std::map<const ir::Stmt*, std::string> loads_in_order(const place::Placed& placed, const plan::Schedule& schedule);
+/// The kernel placed so that the role that loads can do every copy that is left to it: those that cannot be loaded
+/// ahead are done in order.
+Result<place::Placed> place_in_order(const ir::Kernel& kernel, const machine::Device& device,
+                                     const place::Assumptions& assumptions, place::Wishes wishes,
+                                     const plan::Schedule& schedule);
 
 }  // namespace plait::pipeline

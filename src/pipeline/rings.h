@@ -1,9 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
+#include "pipeline/touched.h"
 #include "place/placed.h"
 #include "plan/schedule.h"
 
@@ -47,18 +47,6 @@ class Rings {
   std::unordered_map<const ir::Stmt*, std::vector<std::size_t>> reads_, fills_;
   std::unordered_map<const ir::Stmt*, std::size_t> filled_;
 };
-
-/// Buffers that a statement or its body reads, or writes.
-struct Touched {
-  std::set<ir::Buffer> reads, writes;
-};
-Touched touched(const ir::Stmt& stmt);
-/// The bodies that stand in a statement.
-void for_each_body_of(const ir::Stmt& stmt, const std::function<void(const ir::Body&)>& fn);
-/// The same of the statement without its body.
-Touched touched_alone(const ir::Stmt& stmt);
-/// Whether what touches `then` must not overtake what touches `first`: one of them writes what the other touches.
-bool in_conflict(const Touched& first, const Touched& then);
 
 /// Whether the statement is a copy that TMA makes, ahead of its readers.
 bool is_load(const ir::Stmt& stmt, const place::Placed& placed);

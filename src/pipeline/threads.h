@@ -71,7 +71,7 @@ class Threads {
   void transpose(const ir::Stmt& stmt, const ir::TileOp& op);
   void atomic_tile(const ir::Stmt& stmt, const ir::TileOp& op);
 
-  // lines.cpp: reductions, running sums, products
+  // lines.cpp, products.cpp: reductions, running sums, products
   struct Lines {
     Side src;
     std::size_t dim;  ///< of the source, along which a line runs
