@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "support/json.h"
 
 namespace plait {
 namespace {
@@ -106,6 +107,14 @@ namespace {
 /// `file:line:column: `, or nothing where no place is known.
 std::string place_of(const Loc& loc) { return loc.source == nullptr ? std::string() : loc.str() + ": "; }
 
+/// Of both a diagnostic and a note, whose fields stand in the order of their names.
+Json json_of(const Loc& loc) {
+  Json j;
+  j["column"] = loc.column;
+  j["file"] = loc.source != nullptr ? std::string_view(loc.source->name()) : std::string_view();
+  return j;
+}
+
 }  // namespace
 
 std::string Diagnostics::render() const {
@@ -123,30 +132,25 @@ std::string Diagnostics::render() const {
 }
 
 std::string Diagnostics::to_json() const {
-  auto place = [](const Loc& loc) {
-    nlohmann::json j;
-    j["file"] = loc.source != nullptr ? loc.source->name() : "";
-    j["line"] = loc.line;
-    j["column"] = loc.column;
-    return j;
-  };
-  nlohmann::json all = nlohmann::json::array();
+  Json::List all;
   for (const Diagnostic& d : list_) {
-    nlohmann::json j = place(d.loc);
-    j["severity"] = d.severity == Severity::error ? "error" : "warning";
-    j["rule"] = rule_name(d.rule);
-    j["message"] = d.message;
-    j["fix"] = d.fix.empty() ? std::string(rule_fix(d.rule)) : d.fix;
-    j["notes"] = nlohmann::json::array();
+    Json::List notes;
     for (const Note& note : d.notes) {
-      nlohmann::json n = place(note.loc);
+      Json n = json_of(note.loc);
+      n["line"] = note.loc.line;
       n["message"] = note.message;
-      j["notes"].push_back(std::move(n));
+      notes.push_back(std::move(n));
     }
+    Json j = json_of(d.loc);
+    j["fix"] = d.fix.empty() ? rule_fix(d.rule) : std::string_view(d.fix);
+    j["line"] = d.loc.line;
+    j["message"] = d.message;
+    j["notes"] = std::move(notes);
+    j["rule"] = rule_name(d.rule);
+    j["severity"] = d.severity == Severity::error ? "error" : "warning";
     all.push_back(std::move(j));
   }
-  // Messages may quote bytes that are not UTF-8.
-  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  return Json(std::move(all)).dump(2);
 }
 
 }  // namespace plait
