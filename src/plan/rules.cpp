@@ -5,9 +5,8 @@
 #include <algorithm>
 
 #include "graph/work.h"
-#include "plan/check.h"
 #include "plan/edges.h"
-#include "plan/limits.h"
+#include "plan/lists.h"
 #include "plan/position.h"
 
 namespace plait::plan {
@@ -16,21 +15,6 @@ using graph::Node;
 using graph::TaskGraph;
 
 namespace {
-
-machine::UnitKind unit_of(const Node& node, const machine::Device& device) {
-  using machine::UnitKind;
-  bool cpu = device.target == machine::Target::cpu;
-  switch (node.unit) {
-    case ir::Unit::dma:
-      if (cpu) return UnitKind::load;
-      return node.async && device.has(machine::Feature::tma) ? UnitKind::tma : UnitKind::lsu;
-    case ir::Unit::matrix:
-      return cpu ? UnitKind::vector : UnitKind::tensor;
-    case ir::Unit::vector:
-      return cpu ? UnitKind::vector : UnitKind::cuda;
-  }
-  return UnitKind::cuda;
-}
 
 /// Stages and orders as `stages=N` means them.
 class Rules {
@@ -169,60 +153,6 @@ class Rules {
   std::vector<Note> reasons_;
 };
 
-// ---- Lists
-// -----------------------------------------------------------------------------------------------------------
-
-/// The entries of the nodes, out of a list that may count replayed statements too.
-std::vector<int> entries_of_nodes(const TaskGraph& graph, const std::vector<int>& list) {
-  if (list.size() == graph.nodes.size()) return list;
-  std::vector<int> entries;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (graph.statements[i]) entries.push_back(list[i]);
-  }
-  return entries;
-}
-
-/// Orders as 0, 1, 2, …
-std::vector<int> ranks(const std::vector<int>& orders) {
-  std::vector<int> sorted = orders, out;
-  std::sort(sorted.begin(), sorted.end());
-  for (int order : orders)
-    out.push_back(static_cast<int>(std::lower_bound(sorted.begin(), sorted.end(), order) - sorted.begin()));
-  return out;
-}
-
-std::string counted(std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
-
-Result<RulesPlan> plan_by_lists(const TaskGraph& graph, const machine::Device& device) {
-  const ir::PipelineAttrs& asked = graph.asked;
-  Diagnostics diags;
-  for (const auto* list : {&asked.order, &asked.stage}) {
-    bool fits = list->size() == graph.nodes.size() || list->size() == graph.statements.size();
-    if (fits) continue;
-    diags.error(Rule::pipeline_lists, graph.loc,
-                fmt::format("`{}` has {} for {}", list == &asked.order ? "order" : "stage",
-                            list->size() == 1 ? "1 entry" : fmt::format("{} entries", list->size()),
-                            counted(graph.nodes.size(), "scheduled statement")));
-    return diags;
-  }
-  std::vector<int> orders = entries_of_nodes(graph, asked.order), stages = entries_of_nodes(graph, asked.stage);
-  std::vector<int> sorted = orders;
-  std::sort(sorted.begin(), sorted.end());
-  auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) diags.error(Rule::pipeline_lists, graph.loc, fmt::format("`order` has {} twice", *twice));
-  if (diags.has_errors()) return diags;
-  orders = ranks(orders);
-  RulesPlan made;
-  made.loop.loop = graph.loop;
-  made.loop.planner = "rules";
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    made.loop.slots.push_back({graph.nodes[i].name, "", unit_of(graph.nodes[i], device), stages[i], orders[i], 0, {}});
-  made.loop.versions = versions_for(graph, made.loop.slots);
-  diags = check(made.loop, graph);
-  if (diags.has_errors()) return diags;
-  return made;
-}
-
 }  // namespace
 
 Result<RulesPlan> plan_by_rules(const TaskGraph& graph, const machine::Device& device) {
@@ -230,73 +160,6 @@ Result<RulesPlan> plan_by_rules(const TaskGraph& graph, const machine::Device& d
   RulesPlan made = Rules(graph, device).run(graph.asked.stages.value_or(0));
   if (!graph.asked.stages)
     made.reasons.push_back({graph.loc, "iterations do not overlap: the loop asks for no stages"});
-  return made;
-}
-
-// ---- A kernel
-// --------------------------------------------------------------------------------------------------------
-
-namespace {
-
-/// The schedule with at most `most` stages asked for in each loop that gives a number of them.
-Result<KernelPlan> plan_all(const ir::Kernel& kernel, std::vector<TaskGraph> graphs, const machine::Device& device,
-                            int most) {
-  KernelPlan made;
-  made.schedule.kernel = kernel.name;
-  made.schedule.device = device.name;
-  Diagnostics diags;
-  for (TaskGraph& graph : graphs) {
-    if (graph.asked.stages) graph.asked.stages = std::min(*graph.asked.stages, most);
-    auto loop = plan_by_rules(graph, device);
-    if (!loop) {
-      diags.append(loop.diagnostics());
-      continue;
-    }
-    made.schedule.loops.push_back(std::move(loop->loop));
-    made.reasons.insert(made.reasons.end(), loop->reasons.begin(), loop->reasons.end());
-  }
-  if (diags.has_errors()) return diags;
-  return made;
-}
-
-int most_stages(const std::vector<TaskGraph>& graphs) {
-  int most = 0;
-  for (const TaskGraph& graph : graphs)
-    most = std::max(most, graph.asked.order.empty() ? graph.asked.stages.value_or(0) : 0);
-  return most;
-}
-
-Diagnostics over_capacity(const ir::Kernel& kernel, const std::vector<TaskGraph>& graphs, const machine::Device& device,
-                          std::int64_t need, std::int64_t limit) {
-  int asked = most_stages(graphs);
-  auto widest =
-      std::find_if(graphs.begin(), graphs.end(), [&](const TaskGraph& graph) { return graph.asked.stages == asked; });
-  std::string fix = "use smaller tiles: even without pipelining the buffers do not fit";
-  for (int n = asked - 1; n >= 0; --n) {
-    auto fewer = plan_all(kernel, graphs, device, n);
-    std::int64_t bytes = fewer ? shared_bytes(fewer->schedule, kernel) : need;
-    if (bytes > limit) continue;
-    fix = fmt::format("use stages={}, the largest that fits, with {}; or smaller tiles", n, kib(bytes));
-    break;
-  }
-  std::string with = asked > 0 ? fmt::format(" with stages={}", asked) : "";
-  Diagnostics diags;
-  diags.error(Rule::schedule_memory, widest == graphs.end() ? kernel.loc : widest->loc,
-              fmt::format("{} needs {} of shared memory{}; a block of {} can have {}", kernel.name, kib(need), with,
-                          device.name, kib(limit)),
-              fix);
-  return diags;
-}
-
-}  // namespace
-
-Result<KernelPlan> plan_by_rules(const ir::Kernel& kernel, const machine::Device& device) {
-  std::vector<TaskGraph> graphs = graph::build(kernel);
-  constexpr int kAny = 1 << 20;
-  auto made = plan_all(kernel, graphs, device, kAny);
-  if (!made || !device.limits) return made;
-  std::int64_t need = shared_bytes(made->schedule, kernel), limit = device.limits->smem_per_block.integer();
-  if (need > limit) return over_capacity(kernel, graphs, device, need, limit);
   return made;
 }
 
