@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "cuda/architecture.h"
 #include "machine/load.h"
 #include "roles/parse.h"
 #include "roles/verify.h"
+#include "support/json.h"
 
 namespace plait::cuda {
 namespace {
@@ -92,7 +92,7 @@ Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const
 std::string report_json(const Built& built) {
   const emit::cuda::Module& module = built.kernel->module();
   const Code& code = built.kernel->code();
-  nlohmann::ordered_json report;
+  Json report;
   report["name"] = built.kernel->program().name;
   report["entry"] = module.entry;
   report["architecture"] = module.arch;
@@ -103,14 +103,14 @@ std::string report_json(const Built& built) {
   report["stack_bytes"] = code.report.stack_bytes;
   report["spill_store_bytes"] = code.report.spill_store_bytes;
   report["spill_load_bytes"] = code.report.spill_load_bytes;
-  report["cubin_bytes"] = code.cubin.size();
+  report["cubin_bytes"] = static_cast<std::int64_t>(code.cubin.size());
   report["compiler"] = code.compiler;
-  nlohmann::ordered_json steps = nlohmann::ordered_json::object();
-  for (const Step& step : built.steps) steps[std::string(step.name)] = step.ms;
+  Json steps = Json::Object();
+  for (const Step& step : built.steps) steps[step.name] = step.ms;
   report["ms"] = std::move(steps);
-  report["warnings"] = nlohmann::ordered_json::parse(code.warnings.to_json());
+  report["warnings"] = std::get<Json>(Json::parse(code.warnings.to_json()));
   report["log"] = code.report.log;
-  return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return report.dump(2);
 }
 
 }  // namespace plait::cuda

@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "explain/palette.h"
+#include "support/json.h"
 
 namespace plait::explain {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -184,16 +181,17 @@ void replace_all(std::string& text, std::string_view what, const std::string& by
 
 std::string html(const Timeline& timeline) {
   std::vector<std::string> colours = colours_of(timeline);
-  Json tasks = Json::array(), lanes = Json::array(), phases = Json::array();
+  Json::List tasks, lanes, phases;
   for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
-    tasks.push_back({{"name", timeline.tasks[i].name}, {"colour", colours[i]}, {"loop", timeline.tasks[i].in_loop}});
+    tasks.emplace_back(
+        Json::Object{{"name", timeline.tasks[i].name}, {"colour", colours[i]}, {"loop", timeline.tasks[i].in_loop}});
   for (const Lane& lane : timeline.lanes) {
-    Json spans = Json::array();
-    for (const Span& s : lane.spans) spans.push_back({s.begin, s.end, s.task, s.run, s.waiting ? 1 : 0});
-    lanes.push_back({{"kind", kind_name(lane.kind)}, {"name", lane.name}, {"spans", std::move(spans)}});
+    Json::List spans;
+    for (const Span& s : lane.spans) spans.emplace_back(Json::List{s.begin, s.end, s.task, s.run, s.waiting ? 1 : 0});
+    lanes.emplace_back(Json::Object{{"kind", kind_name(lane.kind)}, {"name", lane.name}, {"spans", std::move(spans)}});
   }
-  for (const Phase& phase : timeline.phases) phases.push_back({phase.name, phase.begin, phase.end});
-  Json data = {
+  for (const Phase& phase : timeline.phases) phases.emplace_back(Json::List{phase.name, phase.begin, phase.end});
+  Json data = Json::Object{
       {"end", timeline.end}, {"mhz", timeline.clock_mhz}, {"tasks", tasks}, {"lanes", lanes}, {"phases", phases}};
   std::string head(kHead);
   std::string dims = timeline.dims.empty() ? "" : ", " + timeline.dims;

@@ -1,10 +1,7 @@
-#include <nlohmann/json.hpp>
-
 #include "explain/palette.h"
+#include "support/json.h"
 
 namespace plait::explain {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -16,10 +13,14 @@ std::string lane_name(const Lane& lane, std::size_t number) {
 
 /// Processes are kinds of lanes, threads are lanes; times are microseconds.
 std::string trace_json(const Timeline& timeline) {
-  Json events = Json::array();
+  Json::List events;
   auto us = [&](std::int64_t cycles) { return static_cast<double>(cycles) / timeline.clock_mhz; };
   auto name = [&](const char* what, int process, std::size_t thread, const std::string& text) {
-    events.push_back({{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", text}}}});
+    events.emplace_back(Json::Object{{"ph", "M"},
+                                     {"name", what},
+                                     {"pid", process},
+                                     {"tid", static_cast<std::int64_t>(thread)},
+                                     {"args", Json::Object{{"name", text}}}});
   };
   name("process_name", 0, 0, "roles");
   name("process_name", 1, 0, "copies under way");
@@ -31,27 +32,28 @@ std::string trace_json(const Timeline& timeline) {
     name("thread_name", process, i, lane_name(lane, i));
     for (const Span& span : lane.spans) {
       std::string task = span.task < 0 ? "counters" : timeline.tasks[static_cast<std::size_t>(span.task)].name;
-      events.push_back({{"ph", "X"},
-                        {"name", span.waiting ? task + " waits" : task},
-                        {"cat", span.waiting ? "wait" : "work"},
-                        {"pid", process},
-                        {"tid", i},
-                        {"ts", us(span.begin)},
-                        {"dur", us(span.end - span.begin)},
-                        {"args", {{"run", span.run}, {"begin", span.begin}, {"end", span.end}}}});
+      events.emplace_back(
+          Json::Object{{"ph", "X"},
+                       {"name", span.waiting ? task + " waits" : task},
+                       {"cat", span.waiting ? "wait" : "work"},
+                       {"pid", process},
+                       {"tid", static_cast<std::int64_t>(i)},
+                       {"ts", us(span.begin)},
+                       {"dur", us(span.end - span.begin)},
+                       {"args", Json::Object{{"run", span.run}, {"begin", span.begin}, {"end", span.end}}}});
     }
   }
   for (const Phase& phase : timeline.phases)
-    events.push_back({{"ph", "X"},
-                      {"name", phase.name},
-                      {"cat", "phase"},
-                      {"pid", 3},
-                      {"tid", 0},
-                      {"ts", us(phase.begin)},
-                      {"dur", us(phase.end - phase.begin)}});
-  Json out = {{"displayTimeUnit", "ns"},
-              {"otherData", {{"kernel", timeline.kernel}, {"device", timeline.device}, {"dims", timeline.dims}}},
-              {"traceEvents", std::move(events)}};
+    events.emplace_back(Json::Object{{"ph", "X"},
+                                     {"name", phase.name},
+                                     {"cat", "phase"},
+                                     {"pid", 3},
+                                     {"tid", 0},
+                                     {"ts", us(phase.begin)},
+                                     {"dur", us(phase.end - phase.begin)}});
+  Json::Object about = {{"kernel", timeline.kernel}, {"device", timeline.device}, {"dims", timeline.dims}};
+  Json out =
+      Json::Object{{"displayTimeUnit", "ns"}, {"otherData", std::move(about)}, {"traceEvents", std::move(events)}};
   return out.dump(0) + "\n";
 }
 

@@ -1,7 +1,7 @@
 #include "roles/program.h"
 
 // How a StmtNode is made: std::variant makes some thousand functions of that, which are compiled here once. How one is
-// given another value stands in node_put.cpp, how one is copied in node_copy.cpp.
+// given another value stands in node_put.cpp, how one is copied and moved in node_copy.cpp and node_move.cpp.
 namespace plait::roles {
 
 template <typename Node>

@@ -16,6 +16,7 @@ Json::Json(double value) : value_(value) {}
 Json::Json(const char* text) : value_(std::string(text)) {}
 Json::Json(std::string text) : value_(std::move(text)) {}
 Json::Json(std::string_view text) : value_(std::string(text)) {}
+Json::Json(Object object) : value_(std::move(object)) {}
 Json::Json(List list) : value_(std::move(list)) {}
 Json::Json(std::vector<std::string> list) : value_(List(list.begin(), list.end())) {}
 Json::Json(const Json& other) = default;
@@ -71,11 +72,7 @@ class JsonReader : public nlohmann::json_sax<Library> {
   bool number_float(number_float_t value, const string_t& /*text*/) override { return add(value); }
   bool string(string_t& value) override { return add(std::move(value)); }
   bool binary(binary_t& /*value*/) override { return false; }
-  bool start_object(std::size_t /*count*/) override {
-    Json object;
-    object.value_ = Json::Object();
-    return open(std::move(object));
-  }
+  bool start_object(std::size_t /*count*/) override { return open(Json(Json::Object())); }
   bool start_array(std::size_t /*count*/) override { return open(Json(Json::List())); }
   bool key(string_t& value) override {
     key_ = std::move(value);

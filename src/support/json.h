@@ -25,6 +25,7 @@ class Json {
   Json(const char* text);               // NOLINT(google-explicit-constructor)
   Json(std::string text);               // NOLINT(google-explicit-constructor)
   Json(std::string_view text);          // NOLINT(google-explicit-constructor)
+  Json(Object object);                  // NOLINT(google-explicit-constructor)
   Json(List list);                      // NOLINT(google-explicit-constructor)
   Json(std::vector<std::string> list);  // NOLINT(google-explicit-constructor)
   Json(const Json& other);
