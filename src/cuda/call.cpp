@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cuda/pieces.h"
+#include "runtime/workspace.h"
 
 namespace plait::cuda {
 namespace {
@@ -25,6 +26,8 @@ class CallBinder {
     call_.args = std::move(*bound);
     fill_environment();
     compute_blocks();
+    lay_out_workspaces();
+    if (found_.has_errors()) return std::move(found_);
     check_pieces();
     if (found_.has_errors()) return std::move(found_);
     return std::move(call_);
@@ -34,6 +37,7 @@ class CallBinder {
   void check_devices(runtime::Args& args);
   void fill_environment();
   void compute_blocks();
+  void lay_out_workspaces();
   void check_pieces();
   void check_piece(const ir::BufferDecl& buffer, const ir::TensorView& view, const Piece& piece);
   std::optional<ir::ScalarValue> value_of(const ir::ExprRef& expr, const std::string& what);
@@ -105,6 +109,14 @@ void CallBinder::compute_blocks() {
   }
 }
 
+void CallBinder::lay_out_workspaces() {
+  for (const roles::Workspace& workspace : program_.workspaces) {
+    if (found_.has_errors()) return;
+    auto view = runtime::workspace_view(*workspace->buffer, call_.env, found_);
+    if (view) call_.workspaces.push_back(std::move(*view));
+  }
+}
+
 void CallBinder::check_piece(const ir::BufferDecl& buffer, const ir::TensorView& view, const Piece& piece) {
   std::int64_t bits = ir::dtype_bits(view.type);
   std::int64_t alignment = std::min(piece.elements * bits / 8, kMaxAlignment);
@@ -135,6 +147,11 @@ void CallBinder::check_pieces() {
     const ir::TensorView& view = call_.args.tensors[next++];
     if (auto piece = wanted.find(param.buffer.get()); piece != wanted.end())
       check_piece(*param.buffer, view, piece->second);
+  }
+  for (std::size_t i = 0; i < call_.workspaces.size(); ++i) {
+    const ir::Buffer& buffer = program_.workspaces[i]->buffer;
+    if (auto piece = wanted.find(buffer.get()); piece != wanted.end())
+      check_piece(*buffer, call_.workspaces[i], piece->second);
   }
 }
 

@@ -14,8 +14,9 @@ constexpr std::string_view device_name = "cuda";
 /// A call that has passed every check.
 struct Call {
   ir::BoundArgs args;
-  runtime::Env env;                      ///< dims, scalars, `sms` and the host lets
-  std::array<std::int64_t, 3> blocks{};  ///< any 0: nothing to run
+  runtime::Env env;                        ///< dims, scalars, `sms` and the host lets
+  std::vector<ir::TensorView> workspaces;  ///< in the program's order, without data
+  std::array<std::int64_t, 3> blocks{};    ///< any 0: nothing to run
 };
 
 /// Checks the arguments as runtime::bind does, then what role programs add: values of host lets,

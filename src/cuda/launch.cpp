@@ -7,6 +7,7 @@
 #include "cuda/errors.h"
 #include "cuda/tensor_map.h"
 #include "ir/numeric.h"
+#include "runtime/extent.h"
 
 namespace plait::cuda {
 namespace {
@@ -42,6 +43,33 @@ std::int64_t Launch::blocks() const {
 
 Diagnostics Launch::failure(Status status) const {
   return check(*kernel_->driver, status, fmt::format("launching {}", name_), loc_);
+}
+
+/// Their memory is the stream's: a second run there begins when the first is over.
+Diagnostics Launch::run_with_workspaces(LaunchConfig& config) const {
+  const Driver& driver = *kernel_->driver;
+  std::vector<void*> pointers = pointers_;
+  std::vector<DevicePtr> memory;
+  memory.reserve(workspaces_.size());
+  Diagnostics found;
+  for (const Workspace& workspace : workspaces_) {
+    DevicePtr address = 0;
+    Status status = driver.allocate_async(&address, workspace.bytes, config.stream);
+    if (status == Status::ok) {
+      pointers[workspace.argument] = &memory.emplace_back(address);
+      if (workspace.zero) status = driver.fill(address, 0, workspace.bytes, config.stream);
+    }
+    if (status == Status::ok) continue;
+    found = check(driver, status,
+                  fmt::format("reserving {} bytes for {} of {}", workspace.bytes, workspace.name, name_), loc_);
+    break;
+  }
+  if (!found.has_errors()) {
+    Status status = driver.launch(&config, kernel_->function, pointers.data(), nullptr);
+    if (status != Status::ok) found = failure(status);
+  }
+  for (DevicePtr address : memory) driver.free_async(address, config.stream);
+  return found;
 }
 
 Diagnostics Launch::lay_out(const Kernel& kernel, const Call& call) {
@@ -87,6 +115,15 @@ Diagnostics Launch::lay_out(const Kernel& kernel, const Call& call) {
               pointers_.push_back(&maps_.emplace_back(*encoded));
             },
             [&](const emit::cuda::TensorArg& a) {
+              const auto& all = kernel.program().workspaces;
+              auto own = std::find_if(all.begin(), all.end(), [&](const auto& w) { return w->buffer == a.tensor; });
+              if (own != all.end()) {
+                const ir::TensorView& view = call.workspaces[static_cast<std::size_t>(own - all.begin())];
+                auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(runtime::span_bytes(view).value_or(0), 1));
+                workspaces_.push_back({bytes, (*own)->zero, pointers_.size(), a.tensor->name});
+                pointers_.push_back(nullptr);
+                return;
+              }
               pointers_.push_back(&values_.emplace_back(reinterpret_cast<std::uintptr_t>(view_of(a.tensor).data)));
             },
             [&](const emit::cuda::VarArg& a) {

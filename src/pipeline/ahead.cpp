@@ -15,14 +15,17 @@ namespace {
 /// before has been computed.
 class Ahead {
  public:
-  explicit Ahead(const place::Placed& placed) : placed_(placed) {
+  Ahead(const place::Placed& placed, const Pieces* pieces) : placed_(placed), pieces_(pieces) {
     for (const Param& param : placed.kernel.params) {
       if (param.kind == ParamKind::in) constant_.insert(param.buffer.get());
     }
   }
 
   std::map<const Stmt*, std::string> run() {
-    body(placed_.kernel.body, "");
+    for (const StmtRef& stmt : placed_.kernel.body) {
+      bool once = pieces_ != nullptr && !pieces_->is(*stmt);
+      statement(*stmt, once ? "it is done by one of a tile's blocks, which are known last" : "");
+    }
     return std::move(found_);
   }
 
@@ -45,6 +48,7 @@ class Ahead {
   static std::string either(const std::string& a, const std::string& b) { return a.empty() ? b : a; }
 
   const place::Placed& placed_;
+  const Pieces* pieces_;
   std::set<const BufferDecl*> constant_;  ///< tensors that nobody writes
   std::set<const VarDecl*> tainted_;
   std::map<const Stmt*, std::string> found_;
@@ -85,8 +89,9 @@ void Ahead::statement(const Stmt& stmt, std::string why) {
 }
 
 /// Copies that cannot be loaded ahead as the placement has it, and why.
-std::map<const Stmt*, std::string> loads_in_order(const place::Placed& placed, const plan::Schedule& schedule) {
-  std::map<const Stmt*, std::string> found = Ahead(placed).run();
+std::map<const Stmt*, std::string> loads_in_order(const place::Placed& placed, const plan::Schedule& schedule,
+                                                  const Pieces* pieces) {
+  std::map<const Stmt*, std::string> found = Ahead(placed, pieces).run();
   // Each round leaves fewer loads ahead; others may stand in the way of what is left.
   if (found.empty()) found = Rings::obstacles(placed, schedule);
   return found;
@@ -96,10 +101,10 @@ std::map<const Stmt*, std::string> loads_in_order(const place::Placed& placed, c
 
 Result<place::Placed> place_in_order(const Kernel& kernel, const machine::Device& device,
                                      const place::Assumptions& assumptions, place::Wishes wishes,
-                                     const plan::Schedule& schedule) {
+                                     const plan::Schedule& schedule, const Pieces* pieces) {
   auto placed = place::place(kernel, device, assumptions, wishes);
   while (placed) {
-    auto in_order = loads_in_order(*placed, schedule);
+    auto in_order = loads_in_order(*placed, schedule, pieces);
     if (in_order.empty()) break;
     wishes.in_order.merge(in_order);
     placed = place::place(kernel, device, assumptions, wishes);

@@ -43,9 +43,16 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
     for (const Note& note : plan->reasons) derived.remarks.push_back({note.loc, note.message});
   }
   plan::Schedule schedule = renamed(derived.schedule, written, kernel);
+  std::optional<Pieces> pieces;
+  if (const plan::Work& work = derived.schedule.place.work; asks_for_pieces(work)) {
+    auto split = split_in_pieces(kernel, work);
+    if (!split) return split.diagnostics();
+    pieces = std::move(*split);
+  }
   // Behind the schedule, which may name them.
   kernel = without_unread_loads(kernel, derived.remarks);
-  auto placed = place_in_order(kernel, device, options.assumptions, wishes_of(schedule), schedule);
+  auto placed =
+      place_in_order(kernel, device, options.assumptions, wishes_of(schedule), schedule, pieces ? &*pieces : nullptr);
   if (!placed) return placed.diagnostics();
   if (!options.schedule) {
     plan::Work& work = derived.schedule.place.work;
@@ -54,7 +61,7 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
     schedule.place.work = work;
   }
   derived.remarks.insert(derived.remarks.end(), placed->remarks.begin(), placed->remarks.end());
-  auto program = lower(*placed, schedule, &derived.remarks);
+  auto program = lower(*placed, schedule, &derived.remarks, pieces ? &*pieces : nullptr);
   if (!program) return program.diagnostics();
   derived.program = std::move(*program);
   return derived;

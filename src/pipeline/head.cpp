@@ -37,6 +37,7 @@ TileDims tile_dims(const Region& global, const std::vector<std::int64_t>& shape)
 
 void Lowering::head() {
   work_.declare();
+  declare_sums();
   declare_homes();
   deepen_rings();
   fit_rings();

@@ -14,7 +14,7 @@ void Lowering::load_role() {
   b_.role("load", {1, whole_groups() ? 4 : 1, regs}, [&] {
     b_.elect([&] {
       begin_role();
-      work_.each([&] { load_body(kernel_.body); });
+      work_.each(WorkMap::Side::loads, [&] { load_body(kernel_.body); });
     });
     if (work_.cluster().blocks > 1) b_.add(roles::SyncWarp{});
     leave_cluster();

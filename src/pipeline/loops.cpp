@@ -46,6 +46,8 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
     if (slot.in_flight > 0)
       refuse_schedule(slot.at.loc, "a product in flight over the end of its iteration, in a loop of several stages,");
   }
+  if (work_.pieces() != nullptr)
+    return refuse_schedule(schedule_.place.work.at.loc, "a loop in pieces whose stages overlap");
   if (!counts_iterations(loop)) {
     diags_.error(Rule::place_operation, axis.begin->loc,
                  "a pipelined loop whose stages overlap does not count from 0 by 1",

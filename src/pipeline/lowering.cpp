@@ -29,9 +29,6 @@ std::set<std::string> caller_names(const Kernel& kernel) {
   return names;
 }
 
-/// The named barrier at which the threads that compute meet; those below are of replicas.
-constexpr std::int64_t kMeeting = 15;
-
 /// Whether all threads meet in a loop in which replicas take turns: each would wait there for the others.
 bool meets_in_turns(const roles::Body& role) {
   auto has = [](const roles::Body& body, const auto& is) {
@@ -57,7 +54,7 @@ bool meets_in_turns(const roles::Body& role) {
 
 }  // namespace
 
-Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, Rings rings)
+Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, Rings rings, const Pieces* pieces)
     : placed_(placed),
       schedule_(schedule),
       kernel_(placed.kernel),
@@ -66,7 +63,7 @@ Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, 
       b_(placed.kernel.name, placed.device.name),
       scalars_(placed.kernel),
       fresh_(caller_names(placed.kernel)),
-      work_(kernel_, schedule.place.work, b_, scalars_, fresh_),
+      work_(kernel_, schedule.place.work, pieces, b_, scalars_, fresh_),
       next_barrier_(placed.replicas + 1),
       sums_(find_sums(placed)) {
   find_computed_lets();
@@ -199,9 +196,9 @@ Result<roles::Program> Lowering::run() {
         {Value(dim) <= Value(Scalars::kMostExtent), "larger extents take 64-bit arithmetic", kernel_.loc});
   }
   Value blocks = kernel_.grid.front().extent;
-  for (std::size_t d = 1; d < kernel_.grid.size(); ++d) blocks = blocks * Value(kernel_.grid[d].extent);
-  if (kernel_.grid.size() > 1)
-    program.requires_.push_back({blocks <= Value(max_blocks), "the grid has too many blocks", kernel_.loc});
+  std::size_t axes = work_.counts().size();
+  for (std::size_t d = 1; d < axes; ++d) blocks = blocks * Value(kernel_.grid[d].extent);
+  if (axes > 1) program.requires_.push_back({blocks <= Value(max_blocks), "the grid has too many blocks", kernel_.loc});
   program.loc = kernel_.loc;
   Diagnostics found = check(program);
   if (found.has_errors()) return found;
@@ -209,10 +206,10 @@ Result<roles::Program> Lowering::run() {
 }
 
 Result<roles::Program> lower(const place::Placed& placed, const plan::Schedule& schedule,
-                             std::vector<place::Remark>* remarks) {
+                             std::vector<place::Remark>* remarks, const Pieces* pieces) {
   auto rings = Rings::find(placed, schedule);
   if (!rings) return rings.diagnostics();
-  Lowering lowering(placed, schedule, std::move(*rings));
+  Lowering lowering(placed, schedule, std::move(*rings), pieces);
   auto program = lowering.run();
   if (remarks != nullptr) remarks->insert(remarks->end(), lowering.remarks().begin(), lowering.remarks().end());
   return program;

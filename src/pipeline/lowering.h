@@ -35,11 +35,14 @@ bool counts_iterations(const ir::For& loop);
 /// Registers of a thread of the role that loads: addresses, counters and the tile's coordinates.
 inline constexpr int kLoadRegisters = 40;
 inline constexpr std::int64_t kMaxBox = 256;
+/// The named barrier at which the threads that compute meet; those below are of replicas.
+inline constexpr std::int64_t kMeeting = 15;
 
 /// Where the lowering of one kernel stands.
 class Lowering {
  public:
-  Lowering(const place::Placed& placed, const plan::Schedule& schedule, Rings rings);
+  /// `pieces`: of the kernel's loop where the work map asks for them, else null.
+  Lowering(const place::Placed& placed, const plan::Schedule& schedule, Rings rings, const Pieces* pieces);
   Result<roles::Program> run();
   const std::vector<place::Remark>& remarks() const { return remarks_; }
 
@@ -51,6 +54,14 @@ class Lowering {
   // head.cpp
   void head();
   void declare_rings();
+
+  // combine.cpp
+  void declare_sums();
+  void combined(const std::function<void()>& rest);
+  void hand_over(const WorkMap::Piece& piece);
+  void add_up(const WorkMap::Piece& piece);
+  void meet();
+
   void declare_maps(const ir::Body& body);
   void declare_staging(const ir::Stmt& stmt);
   roles::Map map_of(const ir::Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle);
@@ -66,6 +77,8 @@ class Lowering {
   std::string instruction_of(const graph::StmtName& name) const;
   void check_slot(const plan::Slot& slot);
   void check_versions(const plan::Versions& versions);
+  void check_work();
+  void check_pieces();
   void check_guards(const ir::For& loop, const plan::LoopPlan& plan);
 
   // lowering.cpp: what both roles do
@@ -224,6 +237,9 @@ class Lowering {
   std::unordered_map<const ir::Stmt*, Staging> stagings_;
   std::map<std::string, roles::Map> maps_;
   std::int64_t staged_bytes_ = 0;   ///< of shared memory declared so far
+  ir::Buffer arrivals_;             ///< workspace: pieces of each tile that are there
+  std::vector<ir::Buffer> parts_;   ///< workspaces: sums of pieces, one an accumulator
+  roles::Smem arrived_;             ///< how many there were before this block's
   std::optional<Varying> varying_;  ///< within a cluster of several blocks
   std::vector<Value> counters_;
   std::vector<ir::Var> counter_vars_;

@@ -27,7 +27,7 @@ void Lowering::math_role() {
   b_.role("math", {placed_.replicas, placed_.warps, regs}, [&] {
     begin_role();
     define_fragments();
-    work_.each([&] { math_body(kernel_.body); });
+    work_.each(WorkMap::Side::computes, [&] { math_body(kernel_.body); });
     bool stores = std::any_of(stagings_.begin(), stagings_.end(), [](const auto& of) { return of.second.map; });
     if (stores) b_.elect([&] { b_.add(roles::BulkWait{0, false}); });
     leave_cluster();
@@ -130,6 +130,10 @@ void Lowering::math_body(const Body& body) {
   std::vector<Step> list;
   for (std::size_t i = 0; i < body.size(); ++i) {
     list.push_back({body[i], 0});
+    if (work_.pieces() != nullptr && work_.pieces()->is(*body[i])) {
+      one_after_another(list);
+      return combined([&] { math_body({body.begin() + static_cast<std::ptrdiff_t>(i) + 1, body.end()}); });
+    }
     if (!may_jump(*body[i]) || i + 1 == body.size()) continue;
     // The rest of an iteration that may have ended here.
     one_after_another(list);

@@ -11,18 +11,7 @@ using namespace ir;
 
 /// Whether all that a schedule asks for is done here; the rest is refused at its line.
 bool Lowering::carries_out(const plan::Schedule& schedule) {
-  const plan::Work& work = schedule.place.work;
-  auto work_refused = [&](const std::string& what) { refuse_schedule(work.at.loc, what); };
-  if (work.kind == plan::WorkKind::dynamic || work.kind == plan::WorkKind::stream_k)
-    work_refused(fmt::format("work {}", plan::name_of(work.kind)));
-  if (work.order == plan::TileOrder::hilbert) work_refused("order hilbert");
-  if (work.cluster_x * work.cluster_y > 1) {
-    if (std::string why = cluster_obstacle(placed_, work); !why.empty())
-      diags_.error(Rule::place_operation, work.at.loc.known() ? work.at.loc : kernel_.loc,
-                   fmt::format("no cluster ({}, {}): {}", work.cluster_x, work.cluster_y, why),
-                   "leave the cluster out of the schedule");
-  }
-  if (work.split_k > 1) work_refused("split_k");
+  check_work();
   for (const plan::Role& role : schedule.place.roles) {
     if (role.name != "load" && role.name != "math")
       refuse_schedule(role.at.loc, fmt::format("role {} (the roles are load and math)", role.name));
@@ -52,6 +41,40 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
     if (plan != nullptr && overlaps(loop->body)) check_guards(*loop, *plan);
   });
   return !diags_.has_errors();
+}
+
+void Lowering::check_work() {
+  const plan::Work& work = schedule_.place.work;
+  auto refused = [&](const std::string& what) { refuse_schedule(work.at.loc, what); };
+  bool cluster = work.cluster_x * work.cluster_y > 1;
+  if (cluster) {
+    if (std::string why = cluster_obstacle(placed_, work); !why.empty())
+      diags_.error(Rule::place_operation, work.at.loc.known() ? work.at.loc : kernel_.loc,
+                   fmt::format("no cluster ({}, {}): {}", work.cluster_x, work.cluster_y, why),
+                   "leave the cluster out of the schedule");
+  }
+  if (work.order == plan::TileOrder::hilbert &&
+      (work_.pieces() == nullptr ? kernel_.grid.size() : work_.pieces()->axes) == 1)
+    refused("order hilbert over a grid of one axis");
+  if (work.kind == plan::WorkKind::dynamic) {
+    if (cluster) refused("work dynamic with a cluster");
+    if (rings_.all().empty())
+      refused("work dynamic where nothing is loaded ahead (the role that loads hands out tiles)");
+  }
+  if (work_.pieces() != nullptr) check_pieces();
+}
+
+void Lowering::check_pieces() {
+  const plan::Work& work = schedule_.place.work;
+  auto refused = [&](const std::string& what) { refuse_schedule(work.at.loc, what); };
+  std::string asked = work.split_k > 1 ? "split_k" : "work stream_k";
+  if (work.cluster_x * work.cluster_y > 1) refused(asked + " with a cluster");
+  if (work.order == plan::TileOrder::paired) refused(asked + " with order paired");
+  if (work.split_k > 1 && work.kind == plan::WorkKind::stream_k) refused("split_k with work stream_k");
+  for (const Buffer& sum : work_.pieces()->sums) {
+    if (!placed_.in_registers(sum))
+      refused(fmt::format("{} of `{}`, which does not lie in registers,", asked, sum->name));
+  }
 }
 
 /// What stands under one condition is done together, in one stage, with nothing of the loop in between.

@@ -119,6 +119,22 @@ ir::Buffer Binder::buffer(const std::string& name, DType type, ir::Scope scope,
   return stand_in(name, loc);
 }
 
+ir::Buffer Binder::workspace(const std::string& name, DType type, const std::vector<syntax::ExprRef>& shape,
+                             const Loc& loc) {
+  ir::BufferDecl decl;
+  decl.name = name;
+  decl.type = type;
+  decl.scope = ir::Scope::global;
+  decl.loc = loc;
+  for (const syntax::ExprRef& e : shape) {
+    ExprRef extent = stored(DType::i64, e);
+    decl.shape.push_back(extent != nullptr ? extent : ir::typed_int(DType::i64, 1));
+  }
+  auto made = std::make_shared<const ir::BufferDecl>(std::move(decl));
+  names_.define(name, made, loc);
+  return made;
+}
+
 ir::Buffer Binder::base(const syntax::ExprRef& e) const {
   const syntax::Name* name = base_name(e);
   const lang::Symbol* symbol = name == nullptr ? nullptr : names_.find(name->id);

@@ -45,6 +45,9 @@ class Binder {
   ir::Buffer buffer(const std::string& name, DType type, ir::Scope scope, const std::vector<syntax::ExprRef>& shape,
                     std::int64_t pad, const Loc& loc);
 
+  /// Memory of the launch, whose extents are values of the host; defines the name.
+  ir::Buffer workspace(const std::string& name, DType type, const std::vector<syntax::ExprRef>& shape, const Loc& loc);
+
   // Operands: `NAME` or `NAME[indices]`.
   bool is_tensor(const syntax::ExprRef& e) const;
   Smem smem_of(const syntax::ExprRef& e) const { return found(smems_, e); }

@@ -169,6 +169,14 @@ void Builder::require(const Value& cond, std::string message, const At& at) {
 
 void Builder::launch(const Values& extents) { program_.launch = exprs(extents); }
 
+ir::Buffer Builder::workspace(const std::string& name, DType type, const Values& shape, bool zero, const At& at) {
+  std::vector<ExprRef> extents;
+  for (const Value& extent : shape) extents.push_back(cast(DType::i64, extent));
+  ir::Buffer made = buffer(name, type, ir::Scope::global, std::move(extents), 0, loc(at));
+  program_.workspaces.push_back(std::make_shared<const WorkspaceDecl>(WorkspaceDecl{made, zero, loc(at)}));
+  return made;
+}
+
 Map Builder::map(std::string name, const ir::Buffer& tensor, std::vector<std::int64_t> box, Swizzle swizzle,
                  const At& at) {
   program_.maps.push_back(

@@ -107,6 +107,9 @@ class Builder {
   void launch(const Values& extents);
   void cluster(int blocks) { program_.cluster = blocks; }
   void occupancy(int blocks) { program_.occupancy = blocks; }
+  /// Memory of the launch; see WorkspaceDecl.
+  ir::Buffer workspace(const std::string& name, DType type, const Values& shape, bool zero = false,
+                       const At& at = At::current());
   Map map(std::string name, const ir::Buffer& tensor, std::vector<std::int64_t> box, Swizzle swizzle,
           const At& at = At::current());
   Smem smem(const std::string& name, DType type, const std::vector<std::int64_t>& shape, SmemOptions options = {},

@@ -68,6 +68,7 @@ class Comparer {
   bool same(const MapDecl& a, const MapDecl& b) {
     return a.name == b.name && same(a.tensor, b.tensor) && a.box == b.box && a.swizzle == b.swizzle;
   }
+  bool same(const Workspace& a, const Workspace& b) { return a->zero == b->zero && same(a->buffer, b->buffer); }
   bool same(const ChannelDecl& a, const ChannelDecl& b) {
     return a.name == b.name && a.depth == b.depth && a.writers == b.writers && a.readers == b.readers &&
            a.bytes == b.bytes && same(a.tiles, b.tiles);
@@ -141,9 +142,10 @@ class Comparer {
 bool Comparer::same(const Program& a, const Program& b) {
   return a.name == b.name && a.device == b.device && a.cluster == b.cluster && a.occupancy == b.occupancy &&
          same(a.builtins, b.builtins) && same(a.dims, b.dims) && same(a.params, b.params) &&
-         same(a.requires_, b.requires_) && same(a.lets, b.lets) && same(a.launch, b.launch) && same(a.maps, b.maps) &&
-         same(a.smem, b.smem) && same(a.channels, b.channels) && same(a.mbars, b.mbars) &&
-         same(a.prologue, b.prologue) && same(a.roles, b.roles);
+         same(a.requires_, b.requires_) && same(a.lets, b.lets) && same(a.launch, b.launch) &&
+         same(a.workspaces, b.workspaces) && same(a.maps, b.maps) && same(a.smem, b.smem) &&
+         same(a.channels, b.channels) && same(a.mbars, b.mbars) && same(a.prologue, b.prologue) &&
+         same(a.roles, b.roles);
 }
 
 }  // namespace

@@ -111,7 +111,8 @@ void RoleParser::part(Part part, const Token& word) {
   if (repeated) report(Rule::roles_head, word, fmt::format("a second '{}'", text(word)), "remove one of the two");
   if (part < reached_) {
     report(Rule::roles_head, word, fmt::format("'{}' stands too far down in the head", text(word)),
-           "the order is: require and lets, launch, cluster, occupancy, map, smem, channel, mbar, prologue, roles");
+           "the order is: require and lets, launch, cluster, occupancy, workspace, map, smem, channel, mbar, prologue, "
+           "roles");
   }
   reached_ = std::max(reached_, part);
 }
@@ -123,6 +124,7 @@ void RoleParser::head_line() {
       {"launch", {Part::launch, &RoleParser::launch}},
       {"cluster", {Part::cluster, &RoleParser::cluster}},
       {"occupancy", {Part::occupancy, &RoleParser::occupancy}},
+      {"workspace", {Part::declarations, &RoleParser::workspace}},
       {"map", {Part::declarations, &RoleParser::map}},
       {"smem", {Part::declarations, &RoleParser::smem}},
       {"mbar", {Part::declarations, &RoleParser::mbar}},
@@ -147,8 +149,8 @@ void RoleParser::head_line() {
     for (const auto& [name, line] : lines) words.push_back(name);
     std::string_view near = syntax::closest(text(word), words);
     expected(
-        "a line of the head: require, a let, launch, cluster, occupancy, map, smem, channel, mbar, prologue or "
-        "role",
+        "a line of the head: require, a let, launch, cluster, occupancy, workspace, map, smem, channel, mbar, "
+        "prologue or role",
         near.empty() ? "statements stand in the prologue and in roles" : fmt::format("did you mean '{}'?", near));
   } else {
     expected("a line of the head", "statements stand in the prologue and in roles");

@@ -27,6 +27,21 @@ Swizzle RoleParser::swizzle_clause() {
   return swizzle;
 }
 
+/// `NAME: TYPE[extents] [zero]`
+void RoleParser::workspace() {
+  WorkspaceDecl decl;
+  decl.loc = errors_.loc(cur());
+  std::string name = new_name("the name of the workspace");
+  expect(Tok::colon, "':' behind the name of the workspace", "write workspace parts: f32[tiles, 128]");
+  std::string type = element_type("the name of the workspace");
+  if (!panic_ && !at(Tok::lbracket)) expected("'[' and the extents of the workspace");
+  std::vector<Source> extents = shape();
+  decl.zero = accept_word("zero");
+  if (panic_) return;
+  decl.buffer = bind_.workspace(name, bind_.names().dtype(type, decl.loc).value_or(DType::f32), extents, decl.loc);
+  program_.workspaces.push_back(std::make_shared<const WorkspaceDecl>(std::move(decl)));
+}
+
 /// `NAME = TENSOR box [extents] [swizzle S]`
 void RoleParser::map() {
   MapDecl decl;

@@ -66,7 +66,8 @@ void RoleParser::fence(const Loc& loc) {
   if (accept_word("mbar_init")) return emit(loc, Fence{FenceKind::mbar_init});
   if (accept_word("proxy_async")) return emit(loc, Fence{FenceKind::proxy_async});
   if (accept_word("wgmma")) return emit(loc, Fence{FenceKind::wgmma});
-  expected("mbar_init, proxy_async or wgmma behind 'fence'");
+  if (accept_word("gpu")) return emit(loc, Fence{FenceKind::gpu});
+  expected("mbar_init, proxy_async, wgmma or gpu behind 'fence'");
 }
 
 template <typename Node>

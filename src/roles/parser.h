@@ -39,6 +39,7 @@ class RoleParser : public syntax::Parser {
   void launch();
   void cluster();
   void occupancy();
+  void workspace();
   void map();
   void smem();
   void mbar();

@@ -71,6 +71,12 @@ std::string head_text(const Program& p) {
   return out;
 }
 
+std::string declaration(const WorkspaceDecl& workspace) {
+  const ir::BufferDecl& b = *workspace.buffer;
+  return fmt::format("  workspace {}: {}[{}]{}\n", b.name, ir::dtype_name(b.type), ir::exprs_text(b.shape),
+                     workspace.zero ? " zero" : "");
+}
+
 std::string declaration(const MapDecl& map) {
   return fmt::format("  map {} = {} box [{}]{}\n", map.name, map.tensor->name, fmt::join(map.box, ", "),
                      swizzle_text(map.swizzle));
@@ -117,6 +123,7 @@ std::string_view swizzle_text(Swizzle swizzle) {
 
 std::string print(const Program& p) {
   std::string out = header_text(p) + head_text(p);
+  for (const Workspace& workspace : p.workspaces) out += declaration(*workspace);
   for (const Map& map : p.maps) out += declaration(*map);
   for (const Smem& smem : p.smem) out += declaration(*smem);
   for (const Channel& channel : p.channels) out += declaration(*channel);

@@ -103,6 +103,8 @@ class Printer {
         return "fence proxy_async\n";
       case FenceKind::wgmma:
         return "fence wgmma\n";
+      case FenceKind::gpu:
+        return "fence gpu\n";
     }
     return "";
   }

@@ -183,7 +183,7 @@ struct Expect {
 };
 
 // Fences and barriers
-enum class FenceKind { mbar_init, proxy_async, wgmma };
+enum class FenceKind { mbar_init, proxy_async, wgmma, gpu };
 struct Fence {
   FenceKind kind;
 };
@@ -444,6 +444,15 @@ struct Builtins {
 /// New variables of these names.
 Builtins make_builtins(const Loc& loc);
 
+/// Memory of the launch in the device's, for what its blocks hand each other. Without `zero` its contents are undefined
+/// when the launch begins.
+struct WorkspaceDecl {
+  ir::Buffer buffer;  ///< row-major; extents of the host, as those of the launch
+  bool zero = false;
+  Loc loc;
+};
+using Workspace = std::shared_ptr<const WorkspaceDecl>;
+
 /// One instantiated role program. Threads: the roles in order, replica after replica.
 struct Program {
   std::string name;
@@ -456,6 +465,7 @@ struct Program {
   std::vector<ExprRef> launch;  ///< blocks, on the host: one to three extents, x first
   int cluster = 1;              ///< blocks a cluster, along x
   int occupancy = 1;            ///< blocks a multiprocessor that the register budget allows for
+  std::vector<Workspace> workspaces;
   std::vector<Map> maps;
   std::vector<Smem> smem;
   std::vector<Channel> channels;

@@ -32,6 +32,10 @@ class Whole {
       for (const Smem& tile : channel->tiles) need(tile != nullptr && literal(tile->buffer));
     }
     for (const Map& map : p.maps) need(map != nullptr && map->tensor != nullptr);
+    for (const Workspace& workspace : p.workspaces) {
+      need(workspace != nullptr && workspace->buffer != nullptr);
+      for (const ExprRef& extent : workspace->buffer->shape) need(extent != nullptr);
+    }
     for (const ExprRef& extent : p.launch) need(extent != nullptr);
     for (const Let& let : p.lets) statement(let);
     for (const ir::Require& require : p.requires_) need(require.cond != nullptr);
@@ -129,12 +133,13 @@ class Whole {
 
 bool few_declarations(const Check& check) {
   const Program& p = check.program;
-  std::size_t most =
-      std::max({p.params.size(), p.maps.size(), p.smem.size(), p.channels.size(), p.mbars.size(), p.roles.size()});
+  std::size_t most = std::max({p.params.size(), p.workspaces.size(), p.maps.size(), p.smem.size(), p.channels.size(),
+                               p.mbars.size(), p.roles.size()});
   if (most <= kMaxDeclarations) return true;
-  check.diags.error(Rule::role_literal, p.loc, fmt::format("the program has {} declarations of one kind", most),
-                    fmt::format("there are at most {} parameters, maps, tiles, channels, mbar arrays and roles each",
-                                kMaxDeclarations));
+  check.diags.error(
+      Rule::role_literal, p.loc, fmt::format("the program has {} declarations of one kind", most),
+      fmt::format("there are at most {} parameters, workspaces, maps, tiles, channels, mbar arrays and roles each",
+                  kMaxDeclarations));
   return false;
 }
 

@@ -26,6 +26,7 @@ class Copies {
   void run() {
     for_each_body(check_.program, [&](const Body& body) { walk(body, [&](const Stmt& stmt) { modes(stmt); }); });
     for (const ir::Param& param : check_.program.params) param_used(param);
+    for (const Workspace& workspace : check_.program.workspaces) workspace_used(*workspace);
     scan(check_, [&](const Met& met) { std::visit([&](const auto& s) { check(met, s); }, met.stmt.node); });
   }
 
@@ -38,6 +39,7 @@ class Copies {
   void modes(const Stmt& stmt);
   void write(const ir::Buffer& tensor, const Loc& loc);
   void param_used(const ir::Param& param);
+  void workspace_used(const WorkspaceDecl& workspace);
 
   // Shared by the copies
   void box(const Met& met, const MapDecl& map, const SmemRef& ref);
@@ -126,6 +128,14 @@ void Copies::param_used(const ir::Param& param) {
     check_.diags.error(Rule::out_not_written, param.buffer->loc.known() ? param.buffer->loc : check_.program.loc,
                        fmt::format("`{}` is an `out` parameter that nothing writes", name));
   }
+}
+
+void Copies::workspace_used(const WorkspaceDecl& workspace) {
+  auto read = read_.find(workspace.buffer.get());
+  if (workspace.zero || read == read_.end() || written_.contains(workspace.buffer.get())) return;
+  check_.diags.error(Rule::tensor_mode, read->second,
+                     fmt::format("`{}` is read, and it is a workspace that nothing writes", workspace.buffer->name),
+                     "declare it `zero`, or write it before");
 }
 
 // ---- Copies --------------------------------------------------------------------------------------------------------

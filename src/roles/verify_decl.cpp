@@ -24,6 +24,7 @@ class Declarations {
     host();
     roles();
     registers();
+    for (const Workspace& workspace : program_.workspaces) memory(*workspace);
     for (const Map& map : program_.maps) box(*map);
     for (const Mbar& mbar : program_.mbars) barriers(*mbar);
     bool laid_out = true;
@@ -40,6 +41,7 @@ class Declarations {
   void host_value(const ExprRef& e, std::string_view what, bool at_call);
   void roles();
   void registers();
+  void memory(const WorkspaceDecl& workspace);
   void box(const MapDecl& map);
   void barriers(const MbarDecl& mbar);
   bool tile(const SmemDecl& smem);
@@ -137,6 +139,23 @@ void Declarations::registers() {
   std::string times = program_.occupancy == 1 ? "" : fmt::format(", times {} blocks", program_.occupancy);
   error(Rule::register_budget, program_.loc, fmt::format("the roles take {} = {} registers{}", terms, sum, times),
         fmt::format("a multiprocessor has {}; give some roles fewer", limits_.registers));
+}
+
+void Declarations::memory(const WorkspaceDecl& workspace) {
+  const ir::BufferDecl& buffer = *workspace.buffer;
+  if (ir::dtype_bits(buffer.type) < 8 || buffer.shape.empty()) {
+    error(Rule::roles_head, workspace.loc,
+          buffer.shape.empty() ? fmt::format("`{}` has no extents", buffer.name)
+                               : fmt::format("`{}` has elements of {} bits", buffer.name, ir::dtype_bits(buffer.type)),
+          "write workspace parts: f32[tiles, 128]");
+  }
+  for (const ExprRef& extent : buffer.shape) {
+    host_value(extent, fmt::format("an extent of `{}`", buffer.name), false);
+    auto literal = ir::as_int(extent);
+    if (literal && *literal < 1)
+      error(Rule::roles_head, extent->loc, fmt::format("`{}` has the extent {}", buffer.name, *literal),
+            "extents are at least 1");
+  }
 }
 
 void Declarations::box(const MapDecl& map) {

@@ -173,6 +173,10 @@ void Names::program() {
     integer(extent, "an extent of launch");
     expr(extent);
   }
+  for (const Workspace& workspace : program_.workspaces) {
+    for (const ExprRef& extent : workspace->buffer->shape) expr(extent);
+    define(workspace->buffer->name, workspace->buffer.get(), workspace->loc);
+  }
   for (const Map& map : program_.maps) define(map->name, map.get(), map->loc);
   for (const Smem& smem : program_.smem) define(smem->buffer->name, smem->buffer.get(), smem->loc);
   for (const Channel& channel : program_.channels) {
@@ -285,7 +289,9 @@ void Names::channel(const ChannelRef& ref) {
 
 void Names::tensor(const TensorRef& ref) {
   bool known = std::any_of(program_.params.begin(), program_.params.end(),
-                           [&](const ir::Param& param) { return param.buffer == ref.tensor; });
+                           [&](const ir::Param& param) { return param.buffer == ref.tensor; }) ||
+               std::any_of(program_.workspaces.begin(), program_.workspaces.end(),
+                           [&](const Workspace& workspace) { return workspace->buffer == ref.tensor; });
   if (!known) return error(Rule::role_operand, ref.loc, fmt::format("`{}` is no tensor parameter", ref.tensor->name));
   indices(ref.tensor->name, ref.index, *ref.tensor, false, ref.loc);
 }

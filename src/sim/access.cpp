@@ -92,6 +92,11 @@ bool record(Machine& m, const Bytes& bytes, Kind kind, Access access, const Orde
   Shadow* shadow = bytes.block != nullptr ? &*bytes.block->shadow : m.tensor_shadow(bytes.buffer);
   if (shadow == nullptr || bytes.count == 0) return true;
   access.atomic = kind == Kind::update;
+  if (kind == Kind::update && !shadow->is_written(bytes.begin)) {
+    conflict.unwritten = true;
+    conflict.byte = bytes.begin;
+    return false;
+  }
   if (kind == Kind::write || kind == Kind::update)
     return shadow->write(bytes.begin, bytes.count, access, order, conflict);
   bool fine = shadow->read(bytes.begin, bytes.count, access, order, conflict);
@@ -108,8 +113,9 @@ bool lane_access_as(Machine& m, Warp& w, int lane, Component component, Clock cl
   if (!m.checks()) return true;
   std::uint16_t cluster = w.block.cluster->id;
   auto order = [&](const Access& earlier) {
-    return earlier.cluster == cluster && w.clock.sees(lane, earlier.component, earlier.clock) ? Order::before
-                                                                                              : Order::racing;
+    bool seen = earlier.cluster == cluster ? w.clock.sees(lane, earlier.component, earlier.clock)
+                                           : w.clock.sees(lane, earlier.cluster, earlier.component, earlier.clock);
+    return seen ? Order::before : Order::racing;
   };
   Conflict conflict;
   if (record(m, bytes, kind, {component, clock, w.site, cluster}, order, conflict)) return true;

@@ -14,15 +14,24 @@ void VectorClock::meet(const VectorClock& other) {
   for (std::size_t i = 0; i < at_.size(); ++i) at_[i] = std::min(at_[i], other.at_[i]);
 }
 
+void join(KnownClusters& to, const KnownClusters& from) {
+  for (const auto& [cluster, clock] : from) to[cluster].join(clock);
+}
+
 void View::join(const View& other) {
   memory.join(other.memory);
   fenced.join(other.fenced);
+  if (!other.others.empty()) sim::join(others, other.others);
   time.join(other.time);
 }
 
 void View::meet(const View& other) {
   memory.meet(other.memory);
   fenced.meet(other.fenced);
+  for (auto& [cluster, clock] : others) {
+    auto same = other.others.find(cluster);
+    clock.meet(same == other.others.end() ? VectorClock() : same->second);
+  }
   time.meet(other.time);
 }
 
@@ -31,6 +40,12 @@ bool WarpClock::sees(int lane, Component component, Clock clock) const {
   const Copies& copies = copies_[index(lane)];
   if (component == copies.component && clock <= copies.seen) return true;
   return view(lane).memory.get(component) >= clock;
+}
+
+bool WarpClock::sees(int lane, std::uint16_t cluster, Component component, Clock clock) const {
+  const KnownClusters& others = view(lane).others;
+  auto found = others.find(cluster);
+  return found != others.end() && found->second.get(component) >= clock;
 }
 
 /// Adds what a lane knows of its own doings, which its view does not hold.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -29,13 +30,18 @@ class VectorClock {
   std::vector<Clock> at_;
 };
 
+/// Of clusters, by their numbers: accesses of theirs that happened before.
+using KnownClusters = std::map<std::uint16_t, VectorClock>;
+void join(KnownClusters& to, const KnownClusters& from);
+
 /// What is known to a thread, or handed over by a barrier. `memory` and `fenced` have one component for each source of
 /// memory accesses (threads of the cluster first, then groups of asynchronous copies, phases of mbarriers, wgmma
 /// groups), `time` one for each warp, mbarrier and named barrier.
 struct View {
-  VectorClock memory;  ///< accesses that happened before
-  VectorClock fenced;  ///< those of threads among them that a proxy fence orders before TMA and wgmma too
-  VectorClock time;    ///< events that lie in the past, whether or not their memory accesses are visible
+  VectorClock memory;         ///< accesses that happened before
+  VectorClock fenced;         ///< those of threads among them that a proxy fence orders before TMA and wgmma too
+  KnownClusters others = {};  ///< `memory` of other clusters
+  VectorClock time;           ///< events that lie in the past, whether or not their memory accesses are visible
 
   void join(const View& other);
   void meet(const View& other);
@@ -55,6 +61,8 @@ class WarpClock {
 
   /// Whether access `clock` of `component` happened before what the lane does now.
   bool sees(int lane, Component component, Clock clock) const;
+  /// The same for an access of another cluster.
+  bool sees(int lane, std::uint16_t cluster, Component component, Clock clock) const;
   /// The same for an event in `time`.
   bool knows(int lane, Component component, Clock clock) const { return view(lane).time.get(component) >= clock; }
 

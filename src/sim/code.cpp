@@ -37,7 +37,12 @@ void add_tensors(const roles::Program& program, const Launch& launch, Code& code
     if (param.kind == ir::ParamKind::scalar) continue;
     TensorCode tensor{param.buffer, launch.tensors[code.tensors.size()]};
     tensor.is_in = param.kind == ir::ParamKind::in;
-    tensor.is_out = param.kind == ir::ParamKind::out;
+    tensor.is_out = tensor.is_blank = param.kind == ir::ParamKind::out;
+    code.tensors.push_back(std::move(tensor));
+  }
+  for (const roles::Workspace& workspace : program.workspaces) {
+    TensorCode tensor{workspace->buffer, launch.tensors[code.tensors.size()]};
+    tensor.is_blank = !workspace->zero;
     code.tensors.push_back(std::move(tensor));
   }
   for (const roles::Map& map : program.maps) {

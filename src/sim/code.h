@@ -27,6 +27,7 @@ struct TensorCode {
   ir::Buffer decl;
   ir::TensorView view;
   bool is_in = false, is_out = false;
+  bool is_blank = false;      ///< without contents at the start
   std::int64_t granule = 16;  ///< bytes that accesses are told apart by
 };
 struct MapCode {

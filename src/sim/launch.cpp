@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <new>
+
 #include "runtime/extent.h"
+#include "runtime/workspace.h"
 
 namespace plait::sim {
 namespace {
@@ -37,6 +41,21 @@ void set_grid(const roles::Program& program, Launch& launch, Diagnostics& diags)
   }
 }
 
+void make_workspace(const roles::WorkspaceDecl& workspace, Launch& launch, Diagnostics& diags) {
+  const ir::BufferDecl& buffer = *workspace.buffer;
+  auto view = runtime::workspace_view(buffer, launch.values, diags);
+  if (!view) return;
+  try {
+    runtime::HostTensor tensor(buffer.type, {view->shape, view->strides});
+    runtime::poison(tensor);
+    if (workspace.zero) std::fill_n(tensor.data(), tensor.bytes(), std::byte{0});
+    launch.tensors.push_back(tensor.view());
+    launch.workspaces.push_back(std::move(tensor));
+  } catch (const std::bad_alloc&) {
+    diags.error(Rule::out_of_memory, workspace.loc, fmt::format("the workspace {} does not fit memory", buffer.name));
+  }
+}
+
 }  // namespace
 
 ir::Kernel call_signature(const roles::Program& program) {
@@ -66,6 +85,9 @@ Result<Launch> make_launch(const roles::Program& program, const ir::BoundArgs& a
     if (value) launch.values[let.var.get()] = *value;
   }
   if (!diags.has_errors()) set_grid(program, launch, diags);
+  for (const roles::Workspace& workspace : program.workspaces) {
+    if (!diags.has_errors()) make_workspace(*workspace, launch, diags);
+  }
   if (diags.has_errors()) return diags;
   return launch;
 }

@@ -40,7 +40,7 @@ Machine::Machine(const Code& code, const Launch& launch, int cluster_size, const
     const TensorCode& tensor = code.tensors[i];
     std::int64_t bytes = runtime::span_bytes(tensor.view).value_or(0);
     shadows_.push_back(
-        tensor.is_in || !options.checks ? nullptr : std::make_unique<Shadow>(bytes, tensor.granule, !tensor.is_out));
+        tensor.is_in || !options.checks ? nullptr : std::make_unique<Shadow>(bytes, tensor.granule, !tensor.is_blank));
   }
 }
 

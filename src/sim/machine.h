@@ -4,6 +4,7 @@
 #include <queue>
 #include <set>
 
+#include "sim/global_order.h"
 #include "sim/simulate.h"
 #include "sim/state.h"
 #include "sim/traffic.h"
@@ -59,6 +60,7 @@ class Machine {
   /// Null for tensors that the program only reads.
   Shadow* tensor_shadow(int number) { return shadows_[static_cast<std::size_t>(number)].get(); }
   const Cluster& cluster(int id) const { return *clusters_[static_cast<std::size_t>(id)]; }
+  GlobalOrder& order() { return order_; }
   int cluster_size() const { return cluster_size_; }
 
   /// The warp has run its role to the end.
@@ -118,6 +120,7 @@ class Machine {
   std::vector<Actor> actors_;  ///< the same of actions_
   std::vector<ir::TensorView> tensors_;
   std::vector<std::unique_ptr<Shadow>> shadows_;
+  GlobalOrder order_;
   std::vector<std::unique_ptr<Cluster>> clusters_;  ///< null: ended, and of no use any more
   struct Ended {
     std::int64_t until;  ///< events touch it up to then

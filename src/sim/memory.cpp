@@ -329,6 +329,7 @@ Step run(Machine& m, Warp& w, const act::AtomicAdd& a) {
     auto offset = tensor_element(m, w, lane, a.dst.tensor, a.dst.index);
     if (!offset) continue;
     lane_access(m, w, lane, element_bytes(view, a.dst.tensor, *offset), Kind::update);
+    if (m.checks()) m.order().atomic(w, lane, a.dst.tensor, *offset);
     Value old = load_value(view.type, view.data, *offset);
     store_value(view.type, view.data, *offset,
                 interp::combine(ir::BinaryOp::add, view.type, old, value_of(w, a.value, lane)));

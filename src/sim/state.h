@@ -204,6 +204,7 @@ struct Warp {
   Clock wgmma_committed = 0, wgmma_awaited = 0;
   std::map<int, BulkGroups> bulk;  ///< by lane
   CopyGroups copies;
+  std::map<int, KnownClusters> published, met;  ///< by lane: at its last `fence gpu`; by its atomics since
   bool cluster_arrived = false;
   std::int64_t cluster_generation = 0;
   std::int32_t cluster_site = 0;  ///< of the last arrival

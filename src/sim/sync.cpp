@@ -161,6 +161,10 @@ Step run(Machine& m, Warp& w, const act::Fence& a) {
       w.time += m.latency(m.costs().fence_proxy);
       w.clock.fence_proxy(w.mask);
       return Step::next;
+    case roles::FenceKind::gpu:
+      w.time += m.latency(m.costs().atomic);
+      if (m.checks()) m.order().fence(w, w.mask);
+      return Step::next;
     case roles::FenceKind::wgmma:
       if (!whole_warp(m, w)) return Step::next;
       w.wgmma_fenced = true;

@@ -10,7 +10,7 @@ namespace plait::emit::cuda {
 struct MapArg {
   roles::Map map;
 };
-/// A device pointer to the first element.
+/// A device pointer to the first element of a tensor or a workspace.
 struct TensorArg {
   ir::Buffer tensor;
 };

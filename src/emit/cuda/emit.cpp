@@ -98,13 +98,15 @@ void define_grid(Emitter& e) {
   define(b.cluster_rank, fmt::format("blockIdx.x % {}", e.program.cluster));
 }
 
-/// The kernel's parameters: what its body used, in the order maps, tensors, dims, scalars, host lets.
+/// The kernel's parameters: what its body used, in the order maps, tensors, workspaces, dims, scalars, host lets.
 std::vector<KernelArg> arguments(const Emitter& e) {
   std::vector<KernelArg> args;
   for (const roles::Map& map : e.program.maps)
     if (e.used_maps.count(map.get()) != 0) args.emplace_back(MapArg{map});
   for (const ir::Param& param : e.program.params)
     if (param.buffer && e.used_tensors.count(param.buffer.get()) != 0) args.emplace_back(TensorArg{param.buffer});
+  for (const roles::Workspace& workspace : e.program.workspaces)
+    if (e.used_tensors.count(workspace->buffer.get()) != 0) args.emplace_back(TensorArg{workspace->buffer});
   auto add = [&](const ir::Var& var) {
     if (e.used_vars.count(var.get()) != 0) args.emplace_back(VarArg{var});
   };

@@ -56,6 +56,9 @@ void emit(Emitter& e, const roles::Fence& s) {
     case roles::FenceKind::proxy_async:
       e.line(e.helper("fence_proxy_async") + "();");
       return;
+    case roles::FenceKind::gpu:
+      e.line("__threadfence();");
+      return;
     case roles::FenceKind::wgmma:
       for (const roles::Fragment& acc : e.accumulators)
         if (!under_way(e, acc)) e.line(fmt::format("{}({});", e.helper("keep"), Emitter::name(acc->buffer->name)));

@@ -81,16 +81,17 @@ plan::Work draw_work(Rng& rng) {
   plan::Work work;
   const auto kind = rng.between(1, 100), order = rng.between(1, 100);
   work.kind = kind <= 40   ? WorkKind::plain
-              : kind <= 97 ? WorkKind::persistent
-              : kind == 98 ? WorkKind::dynamic
+              : kind <= 85 ? WorkKind::persistent
+              : kind <= 98 ? WorkKind::dynamic
                            : WorkKind::stream_k;
   work.order = order <= 30   ? TileOrder::rows
                : order <= 55 ? TileOrder::grouped
                : order <= 75 ? TileOrder::longest_first
-               : order <= 99 ? TileOrder::paired
+               : order <= 90 ? TileOrder::paired
                              : TileOrder::hilbert;
   if (work.order == TileOrder::grouped) work.group = static_cast<int>(rng.between(1, 4));
   if (work.order != TileOrder::grouped && rng.chance(30)) work.heads = static_cast<int>(rng.between(2, 4));
+  if (rng.chance(4)) work.split_k = static_cast<int>(rng.between(2, 4));
   if (rng.chance(15)) (rng.chance(50) ? work.cluster_x : work.cluster_y) = 2;
   return work;
 }
