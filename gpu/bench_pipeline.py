@@ -17,6 +17,10 @@ PRODUCTS = [  # kernel, M, N, K, peer, bar
     ("matmul_tn", 8192, 8192, 8192, "nt", 0.97), ("matmul_nt", 8192, 8192, 8192, "cuBLAS", None),
     ("matmul_nt", 4096, 4096, 4096, "cuBLAS", None), ("matmul_nt", 8192, 8192, 1024, "cuBLAS", None),
 ]
+WORK_MAPS = [  # M, N, K, schedule, peer
+    (512, 512, 16384, "split_k", "cuBLAS"), (512, 512, 16384, "split_k", "default"), (512, 512, 16384, "stream_k", "default"),
+    (4096, 4096, 4096, "stream_k", "default"), (8192, 8192, 8192, "hilbert", "default"), (8192, 8192, 8192, "dynamic", "default"),
+]
 ATTENTIONS = [(4, 16, 4096), (1, 16, 16384), (16, 16, 1024)]  # B, H, S
 D = 128
 
@@ -85,6 +89,23 @@ def few_rows(row, m, n, k, block_n, block_k, stages):
     check_repeats(ours[0], [sets[0][2]], 20)
 
 
+def work_map(row, m, n, k, schedule, peer):
+    """A product by another work map, against cuBLAS or against the default one."""
+    dims = {"M": m, "N": n, "K": k}
+    program = tile("matmul_nt", dims=dims, schedule=f"schedules/matmul_nt_{schedule}.schedule", **TILES)
+    sets = session.sets(lambda: [randn(m, k), randn(n, k), poisoned(m, n), poisoned(m, n)])
+    ours = [program.prepare(A=a, B=b, C=c) for a, b, c, _ in sets]
+    if peer == "cuBLAS":
+        other = [lambda s=s: torch.mm(s[0], s[1].T, out=s[3]) for s in sets]
+    else:
+        default = tile("matmul_nt", dims=dims, **TILES)
+        other = [default.prepare(A=a, B=b, C=c) for a, b, _, c in sets]
+    ours[0]()
+    row.check("C", sets[0][2], lambda: reference_matmul(*sets[0][:2]))
+    row.compare(ours, other, flops=2 * m * n * k)
+    check_repeats(ours[0], [sets[0][2]], 20)
+
+
 def attention(row, b, h, s, causal):
     schedule = "schedules/attention_fwd_causal.schedule" if causal else "schedules/attention_fwd.schedule"
     program = tile("attention", schedule=schedule, dtype="bf16", D=D, block_M=128, block_N=128, causal=causal)
@@ -104,6 +125,8 @@ for kernel, m, n, k, peer, bar in PRODUCTS:
     session.run(f"{kernel} {m}x{n}x{k} / {peer}", lambda row, a=(kernel, m, n, k, peer): product(row, *a), bar, needs=15)
 session.run("matmul_nt 8191x8193x8200 / 8192x8192x8192", lambda row: unaligned(row, 8191, 8193, 8200), 0.90, needs=15)
 session.run("matmul_nt 16x8192x8192 / cuBLAS", lambda row: few_rows(row, 16, 8192, 8192, 64, 256, 5), 0.80, needs=10)
+for m, n, k, schedule, peer in WORK_MAPS:
+    session.run(f"matmul_nt {m}x{n}x{k} {schedule} / {peer}", lambda row, a=(m, n, k, schedule, peer): work_map(row, *a), needs=10)
 for b, h, s in ATTENTIONS:
     for causal in (False, True):
         name = f"attention B{b} H{h} S{s} {'causal' if causal else 'full'} / hand"

@@ -22,6 +22,9 @@ KERNELS = [
      lambda r: dict(M=r(1, 700), N=r(1, 700), K=r(0, 500))),
     ("matmul_nt", {"dtype": "bf16", "block_M": 16, "block_N": 64, "block_K": 128, "stages": 5}, [dict(M=16, N=256, K=512), dict(M=13, N=131, K=72)],
      lambda r: dict(M=r(1, 40), N=r(1, 700), K=r(0, 700))),
+    *[("matmul_nt", {"dtype": "bf16", "schedule": f"schedules/matmul_nt_{work}.schedule"},
+       [dict(M=200, N=264, K=1000), dict(M=1, N=8, K=8), dict(M=512, N=768, K=0), dict(M=129, N=257, K=4096)],
+       lambda r: dict(M=r(1, 700), N=r(1, 700), K=8 * r(0, 300))) for work in ("dynamic", "hilbert", "split_k", "stream_k")],
     ("matmul", {"dtype": "bf16"}, [dict(M=200, N=264, K=136), dict(M=130, N=136, K=72)], lambda r: dict(M=r(1, 500), N=r(1, 500), K=r(0, 400))),
     ("matmul", {}, [dict(M=100, N=133, K=65)], lambda r: dict(M=r(1, 200), N=r(1, 200), K=r(0, 200))),
     ("matmul_tn", {"dtype": "f16"}, [dict(M=200, N=264, K=136)], lambda r: dict(M=r(1, 500), N=r(1, 500), K=r(0, 400))),
@@ -49,7 +52,7 @@ KERNELS = [
 def run(name, bindings, dims, seed):
     command = [plait_gpu.find_program(), "run", str(plait_gpu.find_kernel(f"{name}.tile")), "--device", "h200", "--verify", "--json", "--seed", str(seed)]
     for key, value in bindings.items():
-        command += ["-D", f"{key}={value}"]
+        command += ["--schedule", str(plait_gpu.find_kernel(value))] if key == "schedule" else ["-D", f"{key}={value}"]
     for key, value in dims.items():
         command += ["--dim", f"{key}={value}"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=120)
