@@ -58,8 +58,8 @@ class Lowering {
   // combine.cpp
   void declare_sums();
   void combined(const std::function<void()>& rest);
-  void hand_over(const WorkMap::Piece& piece);
-  void add_up(const WorkMap::Piece& piece);
+  void hand_over(const Value& slot, const Value& counted);
+  void add_up(const Value& slot);
   void meet();
 
   void declare_maps(const ir::Body& body);
@@ -237,9 +237,9 @@ class Lowering {
   std::unordered_map<const ir::Stmt*, Staging> stagings_;
   std::map<std::string, roles::Map> maps_;
   std::int64_t staged_bytes_ = 0;   ///< of shared memory declared so far
-  ir::Buffer arrivals_;             ///< workspace: pieces of each tile that are there
+  ir::Buffer arrivals_;             ///< workspace: sums that are there of two that belong together
   std::vector<ir::Buffer> parts_;   ///< workspaces: sums of pieces, one an accumulator
-  roles::Smem arrived_;             ///< how many there were before this block's
+  roles::Smem arrived_;             ///< how many there are with this block's
   std::optional<Varying> varying_;  ///< within a cluster of several blocks
   std::vector<Value> counters_;
   std::vector<ir::Var> counter_vars_;

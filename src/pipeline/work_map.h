@@ -30,7 +30,6 @@ class WorkMap {
 
   // Of pieces; values hold within an item.
   const Pieces* pieces() const { return pieces_; }
-  const Value& tiles() const { return items_; }
   /// Places for the sums of pieces.
   const Value& slots() const { return slots_; }
   struct Piece {
@@ -73,7 +72,8 @@ class WorkMap {
   std::vector<Value> counts_;
   Value rows_ = 0, items_ = 0;  ///< work items along the first axis, and of all
   Value steps_ = 0;             ///< iterations of a tile's loop
-  Value share_ = 0, more_ = 0;  ///< iterations of each block; of the first so many one more
+  Value rounds_ = 0;            ///< whole tiles of each block, before the pieces
+  Value share_ = 0, more_ = 0;  ///< iterations of each block in pieces; of the first so many one more
   Value slots_ = 0;
   Piece piece_;
   roles::Channel tickets_;  ///< numbers of items, from the role that loads

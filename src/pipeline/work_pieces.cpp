@@ -5,18 +5,21 @@ namespace plait::pipeline {
 
 using namespace ir;
 
-/// split_k: each tile in as many pieces, whose slots follow each other. stream_k: the iterations of all tiles, one
-/// behind the other, in equal shares for the blocks; a block has a slot for the tile that it enters in the middle, and
-/// one for the tile that it leaves there.
+/// split_k: each tile in as many pieces, whose slots follow each other. stream_k: rounds of whole tiles, while enough
+/// are left that the rest is a tile or more for each block (Osama et al., "Stream-K", 2023, section 5.2); the
+/// iterations of the rest, one behind the other, in equal shares. A block has a slot for the tile that it enters in the
+/// middle, and one for the tile that it leaves there.
 void WorkMap::declare_pieces() {
   steps_ = let("steps", scalars_.index(pieces_->trips));
   Value most = b_.builtins().sms;
   if (work_.kind == plan::WorkKind::stream_k) {
     steps_ = let("steps_or_one", max(steps_, 1));  // a tile without iterations is still to be written
-    Value all = let("all_steps", items_ * steps_);
-    Value blocks = let("stream_blocks", min(most, all));
-    share_ = let("share", all / max(blocks, 1));
-    more_ = let("more", all % max(blocks, 1));
+    Value blocks = let("stream_blocks", min(most, items_ * steps_));
+    Value some = let("some_blocks", max(blocks, 1));
+    rounds_ = let("rounds", select(items_ % some == 0, items_ / some, max(items_ / some - 1, 0)));
+    Value all = let("streamed_steps", (items_ - rounds_ * blocks) * steps_);
+    share_ = let("share", all / some);
+    more_ = let("more", all % some);
     slots_ = let("slots", 2 * blocks);
     return b_.launch({blocks});
   }
@@ -39,22 +42,26 @@ Value WorkMap::block_of(const Value& step) const {
 }
 
 void WorkMap::stream(const std::function<void()>& item) {
-  const Var& block = b_.builtins().block;
+  const Var &block = b_.builtins().block, &blocks = b_.builtins().blocks;
+  Var round = b_.var(names_.in_role("round"), DType::i32, 0);
   Var at = b_.var(names_.in_role("at"), DType::i32, begin_of_block(block));
   Value last = let("last", begin_of_block(Value(block) + 1));
-  b_.while_(Value(at) < last, [&] {
+  b_.while_(Value(round) < rounds_ || Value(at) < last, [&] {
     OpenBody scope(scalars_, names_);
-    piece_.tile = let("of_tile", Value(at) / steps_);
-    Value start = let("start", piece_.tile * steps_);
+    Value whole = let("whole", Value(round) < rounds_);
+    Value streamed = let("streamed", Value(at) / steps_);
+    Value start = let("start", streamed * steps_);
     Value stop = let("stop", min(last, start + steps_));
+    piece_.tile = let("of_tile", select(whole, Value(block) + Value(round) * blocks, rounds_ * blocks + streamed));
     piece_.split = false;
-    piece_.first_block = let("first_block", block_of(start));
+    piece_.first_block = let("first_block", select(whole, block, block_of(start)));
     piece_.own = let("piece", Value(block) - piece_.first_block);
-    piece_.of = let("of_pieces", block_of(start + steps_ - 1) - piece_.first_block + 1);
+    piece_.of = let("of_pieces", select(whole, 1, block_of(start + steps_ - 1) - piece_.first_block + 1));
     Value trips = scalars_.index(pieces_->trips);
-    bind_piece(let("from", min(Value(at) - start, trips)), let("to", min(stop - start, trips)));
+    bind_piece(let("from", select(whole, 0, min(Value(at) - start, trips))),
+               let("to", select(whole, trips, min(stop - start, trips))));
     at_place(piece_.tile, item);
-    b_.set(at, stop);
+    b_.if_(whole, [&] { b_.set(round, Value(round) + 1); }, [&] { b_.set(at, stop); });
   });
 }
 

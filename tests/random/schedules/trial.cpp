@@ -141,7 +141,9 @@ ScheduledProgram::Finding ScheduledProgram::run(const plan::Schedule& schedule) 
   // Pieces are summed in another order than the serial loop's, which is the same whatever the interleaving.
   const bool pieces = pipeline::asks_for_pieces(schedule.place.work);
   const int first_sms = 1 + static_cast<int>(seed_ % 2);
-  const sim::Trial& want = pieces ? clean_trial(made->program, *call_, first_sms + 2, 0) : serial(replicas);
+  std::optional<sim::Trial> in_pieces;
+  if (pieces) in_pieces.emplace(clean_trial(made->program, *call_, first_sms + 2, 0));
+  const sim::Trial& want = pieces ? *in_pieces : serial(replicas);
   if (std::string wrong = pieces ? compare_with_interpreter(want) : ""; !wrong.empty()) return {{}, wrong};
   for (int n = 1; n <= kInterleavings; ++n) {
     const auto interleaving = seed_ * kInterleavings + static_cast<std::uint64_t>(n);
