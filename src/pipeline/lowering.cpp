@@ -1,18 +1,10 @@
 #include "pipeline/lowering.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "ir/build.h"
 #include "ir/visit.h"
-#include "pipeline/barriers.h"
-#include "pipeline/pipeline.h"
-#include "roles/arena.h"
 #include "roles/builtin_names.h"
-#include "roles/verify.h"
-#include "roles/visit.h"
 
 namespace plait::pipeline {
 
@@ -27,29 +19,6 @@ std::set<std::string> caller_names(const Kernel& kernel) {
   for (const Param& param : kernel.params) names.insert(param.buffer ? param.buffer->name : param.scalar->name);
   for (const Var& dim : kernel.dims) names.insert(dim->name);
   return names;
-}
-
-/// Whether all threads meet in a loop in which replicas take turns: each would wait there for the others.
-bool meets_in_turns(const roles::Body& role) {
-  auto has = [](const roles::Body& body, const auto& is) {
-    bool found = false;
-    roles::walk(body, [&](const roles::Stmt& stmt) { found = found || is(stmt); });
-    return found;
-  };
-  auto passes = [](const roles::Stmt& stmt) { return std::holds_alternative<roles::BarrierArrive>(stmt.node); };
-  auto meets = [](const roles::Stmt& stmt) {
-    const auto* sync = std::get_if<roles::BarrierSync>(&stmt.node);
-    return sync != nullptr && as_int(sync->id) == kMeeting;
-  };
-  return has(role, [&](const roles::Stmt& stmt) {
-    const auto* loop = std::get_if<roles::For>(&stmt.node);
-    if (loop == nullptr || !has(loop->body, passes) || !has(loop->body, meets)) return false;
-    auto around = [&](const roles::Stmt& inner) {
-      const auto* other = std::get_if<roles::For>(&inner.node);
-      return other != nullptr && has(other->body, passes);
-    };
-    return !has(loop->body, around);
-  });
 }
 
 }  // namespace
@@ -133,86 +102,6 @@ roles::SmemRef Lowering::tile(const Buffer& buffer, const Values& index) {
 
 void Lowering::advance(const std::vector<std::size_t>& rings) {
   for (std::size_t ring : rings) b_.set(counter_vars_[ring], counter(ring) + 1);
-}
-
-// ---- All of it -----------------------------------------------------------------------------------------------------
-
-/// Registers of a thread: as the schedule says, else what is left of the file when the role that loads has its share.
-int Lowering::registers(std::string_view role) const {
-  for (const plan::Role& asked : schedule_.place.roles) {
-    if (asked.name == role && asked.regs) return *asked.regs;
-  }
-  if (role == "load") return kLoadRegisters;
-  auto file = placed_.device.limits->registers_per_unit.integer();
-  std::int64_t threads = std::int64_t{placed_.replicas} * placed_.warps * 32;
-  std::int64_t each = (file - 128 * registers("load")) / threads / 8 * 8;
-  return static_cast<int>(std::min<std::int64_t>(each, 240));
-}
-
-Diagnostics Lowering::check(const roles::Program& program) const {
-  Diagnostics found;
-  roles::Limits limits = roles::limits_of(placed_.device);
-  std::int64_t bytes = roles::arena(program).bytes;
-  if (bytes > limits.smem_block) {
-    std::string rings;
-    for (const Ring& ring : rings_.all())
-      rings += fmt::format("{}{} slots of {}", rings.empty() ? "" : ", ", ring.depth, ring.name);
-    found.error(Rule::pipeline_capacity, kernel_.loc,
-                fmt::format("a block needs {} bytes of shared memory, and {} has {} ({})", bytes, placed_.device.name,
-                            limits.smem_block, rings));
-    return found;
-  }
-  Diagnostics broken = roles::verify(program, limits);
-  for (const Diagnostic& d : broken.list()) {
-    if (d.severity != Severity::error) continue;
-    PLAIT_ASSERT(d.rule == Rule::fragment_registers, "a derived role program is wrong:\n" + broken.render());
-    found.error(Rule::place_registers, kernel_.loc, d.message, d.fix);
-  }
-  return found;
-}
-
-Result<roles::Program> Lowering::run() {
-  if (!carries_out(schedule_)) return diags_;
-  const Cluster& cluster = work_.cluster();
-  if (cluster.blocks > 1) varying_.emplace(kernel_, cluster.axis);
-  head();
-  // A role without registers of its own only where it is the only one.
-  bool loads = !channels_.empty();
-  if (loads) load_role();
-  math_role();
-  if (diags_.has_errors()) return diags_;
-  roles::Program program = b_.build();
-  std::set<const BufferDecl*> apart = tensors_apart();
-  for (const auto& [stmt, staging] : stagings_) apart.insert(staging.smem->buffer.get());
-  program.roles.back().body = with_barriers({program.roles.back(), kMeeting, apart}, program.builtins);
-  if (meets_in_turns(program.roles.back().body))
-    refuse_schedule(schedule_.at.loc, "a token in a loop in which all threads that compute meet");
-  if (diags_.has_errors()) return diags_;
-  program.params = kernel_.params;
-  program.dims = kernel_.dims;
-  program.requires_ = kernel_.requires_;
-  for (const Var& dim : scalars_.narrowed()) {
-    program.requires_.push_back(
-        {Value(dim) <= Value(Scalars::kMostExtent), "larger extents take 64-bit arithmetic", kernel_.loc});
-  }
-  Value blocks = kernel_.grid.front().extent;
-  std::size_t axes = work_.counts().size();
-  for (std::size_t d = 1; d < axes; ++d) blocks = blocks * Value(kernel_.grid[d].extent);
-  if (axes > 1) program.requires_.push_back({blocks <= Value(max_blocks), "the grid has too many blocks", kernel_.loc});
-  program.loc = kernel_.loc;
-  Diagnostics found = check(program);
-  if (found.has_errors()) return found;
-  return program;
-}
-
-Result<roles::Program> lower(const place::Placed& placed, const plan::Schedule& schedule,
-                             std::vector<place::Remark>* remarks, const Pieces* pieces) {
-  auto rings = Rings::find(placed, schedule);
-  if (!rings) return rings.diagnostics();
-  Lowering lowering(placed, schedule, std::move(*rings), pieces);
-  auto program = lowering.run();
-  if (remarks != nullptr) remarks->insert(remarks->end(), lowering.remarks().begin(), lowering.remarks().end());
-  return program;
 }
 
 }  // namespace plait::pipeline

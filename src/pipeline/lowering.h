@@ -71,6 +71,9 @@ class Lowering {
     explicit BodyScope(Lowering& of) : OpenBody(of.scalars_, of.fresh_) {}
   };
 
+  // lower.cpp
+  Diagnostics check(const roles::Program& program) const;
+
   // supported.cpp
   bool carries_out(const plan::Schedule& schedule);
   void refuse_schedule(const Loc& loc, const std::string& what);
@@ -86,7 +89,6 @@ class Lowering {
   void let(const ir::Let& node);
   void begin_role();
   int registers(std::string_view role) const;
-  Diagnostics check(const roles::Program& program) const;
   Value counter(std::size_t ring) const { return counters_.at(ring); }
   Value slot(std::size_t ring, int behind = 0) const;
   roles::ChannelRef item(std::size_t ring, int behind = 0) const;
