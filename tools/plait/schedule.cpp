@@ -4,6 +4,7 @@
 
 #include "device_program.h"
 #include "machine/load.h"
+#include "pipeline/default_work.h"
 #include "plan/check.h"
 #include "plan/rules.h"
 #include "runtime/files.h"
@@ -43,7 +44,9 @@ Outcome schedule(const ScheduleOptions& options) {
   if (!device) return failed(device.diagnostics());
   if (options.given.empty()) {
     auto made = plan::plan_by_rules(session->kernel, *device);
-    return made ? deliver(made->schedule, made->reasons) : failed(made.diagnostics());
+    if (!made) return failed(made.diagnostics());
+    made->schedule.place.work = pipeline::default_work(session->kernel);
+    return deliver(made->schedule, made->reasons);
   }
   auto given = read_schedule(options.given);
   if (!given) return failed(given.diagnostics());
