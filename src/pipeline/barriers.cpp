@@ -66,6 +66,7 @@ class Barriers {
   }
 
   State accesses(const Stmt& stmt) const;
+  State own_accesses(const Stmt& stmt) const;
   State within(const Stmt& stmt) const;
   bool is_alone(const Stmt& stmt) const;
   bool conflict(const State& state, const State& use) const;
@@ -88,6 +89,17 @@ class Barriers {
 
 /// What the statement itself accesses; bodies within it apart.
 State Barriers::accesses(const Stmt& stmt) const {
+  State own = own_accesses(stmt);
+  if (meeting_.together.empty()) return own;
+  State out;
+  for (const auto& [buffer, access] : own) {
+    auto found = meeting_.together.find(buffer);
+    out[found == meeting_.together.end() ? buffer : found->second].join(access);
+  }
+  return out;
+}
+
+State Barriers::own_accesses(const Stmt& stmt) const {
   State out;
   auto read = [&](const BufferDecl* buffer, bool async = false) {
     out[buffer].read = true;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "roles/program.h"
@@ -12,6 +13,8 @@ struct Meeting {
   const roles::Role& role;
   std::int64_t id = 0;  ///< of the named barrier
   std::set<const ir::BufferDecl*> apart;
+  /// Tiles that stand in the same memory: one stands for all of them.
+  std::map<const ir::BufferDecl*, const ir::BufferDecl*> together;
 };
 roles::Body with_barriers(const Meeting& meeting, const roles::Builtins& builtins);
 

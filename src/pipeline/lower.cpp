@@ -86,7 +86,7 @@ Result<roles::Program> Lowering::run() {
   roles::Program program = b_.build();
   std::set<const BufferDecl*> apart = tensors_apart();
   for (const auto& [stmt, staging] : stagings_) apart.insert(staging.smem->buffer.get());
-  program.roles.back().body = with_barriers({program.roles.back(), kMeeting, apart}, program.builtins);
+  program.roles.back().body = with_barriers({program.roles.back(), kMeeting, apart, together_}, program.builtins);
   if (meets_in_turns(program.roles.back().body))
     refuse_schedule(schedule_.at.loc, "a token in a loop in which all threads that compute meet");
   if (diags_.has_errors()) return diags_;

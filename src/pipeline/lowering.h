@@ -3,6 +3,7 @@
 #include <deque>
 #include <set>
 
+#include "analysis/lives.h"
 #include "pipeline/rings.h"
 #include "pipeline/sums.h"
 #include "pipeline/work_map.h"
@@ -35,6 +36,7 @@ bool counts_iterations(const ir::For& loop);
 /// Registers of a thread of the role that loads: addresses, counters and the tile's coordinates.
 inline constexpr int kLoadRegisters = 40;
 inline constexpr std::int64_t kMaxBox = 256;
+inline constexpr std::int64_t kTileAlignment = 1024;  ///< of swizzled tiles
 /// The named barrier at which the threads that compute meet; those below are of replicas.
 inline constexpr std::int64_t kMeeting = 15;
 
@@ -54,6 +56,12 @@ class Lowering {
   // head.cpp
   void head();
   void declare_rings();
+
+  // sharing.cpp
+  std::int64_t ring_bytes() const;
+  void share_homes(std::int64_t limit);
+  analysis::Life scratch_life(const analysis::Lives& lives, const ir::BufferDecl* fragment) const;
+  Touched with_shared(Touched use) const;
 
   // combine.cpp
   void declare_sums();
@@ -249,9 +257,10 @@ class Lowering {
   std::unordered_map<const ir::VarDecl*, ir::Var> registers_;  ///< of lets that have a place in the schedule
   int lead_ = 0;  ///< stages by which the step being emitted runs behind the counters
 
-  std::unordered_map<const ir::BufferDecl*, roles::Smem> scratch_;  ///< of fragments that statements need in memory
-  std::set<const ir::BufferDecl*> locals_;                          ///< of nests: one a thread
-  std::vector<Jump> jumps_;                                         ///< of loops around
+  std::unordered_map<const ir::BufferDecl*, roles::Smem> scratch_;   ///< of fragments that statements need in memory
+  std::map<const ir::BufferDecl*, const ir::BufferDecl*> together_;  ///< tiles in shared places: one stands for all
+  std::set<const ir::BufferDecl*> locals_;                           ///< of nests: one a thread
+  std::vector<Jump> jumps_;                                          ///< of loops around
   std::vector<place::Remark> remarks_;
 
   std::unordered_map<const ir::BufferDecl*, Fragment> fragments_;

@@ -26,8 +26,6 @@ std::vector<std::int64_t> tile_shape(const BufferDecl& buffer) {
   return shape;
 }
 
-constexpr std::int64_t kAlignment = 1024;
-
 }  // namespace
 
 // ---- What lies in shared memory ------------------------------------------------------------------------------------
@@ -90,15 +88,15 @@ void Lowering::fit_rings() {
         copy != nullptr && (copy->way == place::CopyWay::staged_store || copy->way == place::CopyWay::staged_elements);
     if (!staged) return;
     const TileOp& op = std::get<TileOp>(stmt.node);
-    stores += static_shape(*op.operands[0].buffer)[0] * 128 + kAlignment;
+    stores += static_shape(*op.operands[0].buffer)[0] * 128 + kTileAlignment;
   });
-  auto limit = placed_.device.limits->smem_per_block.integer() - kAlignment * 2;
+  auto limit = placed_.device.limits->smem_per_block.integer() - kTileAlignment * 2 - stores;
+  share_homes(limit);
   while (true) {
-    std::int64_t bytes = staged_bytes_ + stores;
+    std::int64_t bytes = staged_bytes_ + ring_bytes();
     std::optional<std::size_t> largest;
     for (std::size_t r = 0; r < rings_.all().size(); ++r) {
       const Ring& ring = rings_.all()[r];
-      bytes += ring.depth * ring.slot_bytes();
       if (ring.depth > ring.least && (!largest || ring.slot_bytes() > rings_.all()[*largest].slot_bytes())) largest = r;
     }
     if (bytes <= limit || !largest) return;

@@ -55,7 +55,8 @@ void Lowering::await(std::size_t pending) {
 void Lowering::release(std::size_t ring, int behind) { b_.add(roles::Release{item(ring, behind)}); }
 
 /// Waits for what a statement that uses these buffers must not overtake.
-void Lowering::settle(const Touched& use) {
+void Lowering::settle(const Touched& touches) {
+  const Touched use = with_shared(touches);
   for (std::size_t i = under_way_.size(); i-- > 0;) {
     if (in_conflict(under_way_[i].use, use)) return await(under_way_.size() - 1 - i);
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/lives.h"
 #include "ir/visit.h"
 #include "lang/suggest.h"
 #include "plan/limits.h"
@@ -229,12 +230,46 @@ class Checker {
   Diagnostics diags_;
 };
 
+/// Shared buffers that copies from global memory fill.
+std::set<const ir::BufferDecl*> loaded_buffers(const ir::Kernel& kernel) {
+  std::set<const ir::BufferDecl*> found;
+  ir::walk(kernel.body, [&](const ir::Stmt& stmt) {
+    const auto* op = std::get_if<ir::TileOp>(&stmt.node);
+    if (op == nullptr || op->kind != ir::OpKind::copy) return;
+    if (op->operands[0].buffer->scope == ir::Scope::global) found.insert(op->operands[1].buffer.get());
+  });
+  return found;
+}
+
+/// The most bytes that live at the same time; that is when one of them begins to.
+std::int64_t peak_of(const std::vector<std::pair<analysis::Life, std::int64_t>>& tiles) {
+  std::int64_t peak = 0;
+  for (const auto& [begin, unused] : tiles) {
+    std::int64_t bytes = 0;
+    for (const auto& [life, own] : tiles) bytes += life.first <= begin.first && begin.first <= life.last ? own : 0;
+    peak = std::max(peak, bytes);
+  }
+  return peak;
+}
+
 }  // namespace
 
 std::int64_t shared_bytes(const Schedule& schedule, const ir::Kernel& kernel) {
+  // What copies load may be loaded ahead, whatever else lives then; other buffers share memory as far as they can.
+  std::set<const ir::BufferDecl*> loaded = loaded_buffers(kernel);
+  analysis::Lives lives(kernel);
   std::int64_t bytes = 0;
-  for_each_buffer(kernel, ir::Scope::shared,
-                  [&](const ir::BufferDecl& buffer) { bytes += bytes_of(buffer) * copies_of(schedule, buffer); });
+  std::vector<std::pair<analysis::Life, std::int64_t>> others;
+  for_each_buffer(kernel, ir::Scope::shared, [&](const ir::BufferDecl& buffer) {
+    std::int64_t own = bytes_of(buffer) * copies_of(schedule, buffer);
+    auto life = loaded.contains(&buffer) ? std::nullopt : lives.of(buffer);
+    if (life) {
+      others.emplace_back(*life, own);
+    } else {
+      bytes += own;
+    }
+  });
+  bytes += peak_of(others);
   for (const Staging& staging : schedule.place.stagings) bytes += staging.bytes;
   return bytes;
 }

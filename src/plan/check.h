@@ -10,8 +10,9 @@ Diagnostics check(const Schedule& schedule, const ir::Kernel& kernel, const std:
 /// One loop of it.
 Diagnostics check(const LoopPlan& plan, const graph::TaskGraph& graph, const std::vector<Role>& roles = {});
 
-/// Bytes of shared memory of a block: every shared buffer of the kernel as often as the schedule has copies of it, and
-/// what stores are staged through.
+/// Bytes of shared memory of a block: every shared buffer of the kernel as often as the schedule has copies of it,
+/// those that no copy from global memory fills as far as they live at the same time, and what stores are staged
+/// through.
 std::int64_t shared_bytes(const Schedule& schedule, const ir::Kernel& kernel);
 
 }  // namespace plait::plan

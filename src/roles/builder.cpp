@@ -1,5 +1,6 @@
 #include "roles/builder.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ir/expr_util.h"
@@ -190,6 +191,14 @@ Smem Builder::smem(const std::string& name, DType type, const std::vector<std::i
   program_.smem.push_back(
       std::make_shared<const SmemDecl>(SmemDecl{std::move(made), options.swizzle, options.offset, loc(at)}));
   return program_.smem.back();
+}
+
+Smem Builder::put_at(const Smem& smem, std::int64_t offset) {
+  auto declared = std::find(program_.smem.begin(), program_.smem.end(), smem);
+  PLAIT_ASSERT(declared != program_.smem.end(), "a tile that is not declared gets a place");
+  SmemDecl placed = *smem;
+  placed.offset = offset;
+  return *declared = std::make_shared<const SmemDecl>(std::move(placed));
 }
 
 Mbar Builder::mbar(std::string name, std::int64_t size, std::int64_t count, const At& at) {

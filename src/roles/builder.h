@@ -114,6 +114,8 @@ class Builder {
           const At& at = At::current());
   Smem smem(const std::string& name, DType type, const std::vector<std::int64_t>& shape, SmemOptions options = {},
             const At& at = At::current());
+  /// The tile at that byte of the arena, in the place of the one that was declared; nothing refers to that one yet.
+  Smem put_at(const Smem& smem, std::int64_t offset);
   Mbar mbar(std::string name, std::int64_t size, std::int64_t count, const At& at = At::current());
   Channel channel(std::string name, std::int64_t depth, std::vector<Smem> tiles, ChannelOptions options = {},
                   const At& at = At::current());
