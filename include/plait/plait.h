@@ -207,7 +207,8 @@ typedef struct plait_roles_options {
   const char* device;        /* machine model that it is placed on; NULL: that of the schedule, else "h200" */
   const char* schedule;      /* text of a schedule, ended by a NUL; NULL: what the author wrote, by the rules */
   const plait_binding* dims; /* extents of the calls, as far as they are known: a tensor whose rows are then no multiple
-                              * of 16 bytes is moved without TMA, and any other must suit TMA when it is launched */
+                              * of 16 bytes is moved without TMA. Calls whose tensors are aligned otherwise get a kernel
+                              * of their own, see plait_roles_select */
   size_t dim_count;
 } plait_roles_options;
 
@@ -235,6 +236,14 @@ PLAIT_API plait_status plait_roles_destroy(plait_roles* roles);
  * becomes current). plait_launch_prepare does so too where it was not done. */
 PLAIT_API plait_status plait_roles_load(const plait_roles* roles, plait_diagnostics** diagnostics);
 
+/* The kernel that serves a call with these arguments. A tile program becomes one kernel for each set of alignments that
+ * calls come with (rows that start at multiples of 16 bytes or not, that start with lines of 128 bytes or not): the one
+ * of plait_roles_compile, or another that is compiled when the first such call needs it, which this does, as
+ * plait_launch_prepare does. `selected` belongs to `roles`, and is `roles` itself where nothing else is needed. */
+PLAIT_API plait_status plait_roles_select(const plait_roles* roles, const plait_argument* arguments,
+                                          size_t argument_count, const plait_roles** selected,
+                                          plait_diagnostics** diagnostics);
+
 /* Checks a call (shapes, strides, dtypes, alignment, overlap, `require`, the limits of TMA and of the device) and lays
  * out its arguments, for the context that is current in this thread. Tensors are in the device's memory: their `device`
  * is "cuda". The launch keeps what it needs of `roles`, but not the tensors. */
@@ -242,8 +251,8 @@ PLAIT_API plait_status plait_launch_prepare(const plait_roles* roles, const plai
                                             size_t argument_count, plait_launch** launch,
                                             plait_diagnostics** diagnostics);
 /* Puts the kernel on `stream`, a CUstream or cudaStream_t of the same context (NULL: the default stream), and returns
- * without waiting: errors of the kernel show where the stream is waited for. It allocates nothing, and may be captured
- * into a graph. */
+ * without waiting: errors of the kernel show where the stream is waited for. It allocates nothing but the program's
+ * workspaces, in the order of the stream, and may be captured into a graph. */
 PLAIT_API plait_status plait_launch_run(const plait_launch* launch, void* stream, plait_diagnostics** diagnostics);
 PLAIT_API plait_status plait_launch_destroy(plait_launch* launch);
 

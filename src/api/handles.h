@@ -9,6 +9,7 @@
 #include "emit/cpu/cpu.h"
 #include "plait/plait.h"
 #include "syntax/tree.h"
+#include "variants.h"
 
 // What the opaque handles of the C interface hold. All are unchanged after they are made, so that threads may share
 // them.
@@ -32,6 +33,7 @@ struct plait_kernel {
 struct plait_roles {
   plait::cuda::Built built;
   std::string report;
+  std::unique_ptr<plait::api::Variants> variants;  ///< null: of a role program, which is what it is
 };
 
 struct plait_launch {

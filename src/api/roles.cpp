@@ -38,43 +38,53 @@ cuda::BuildOptions build_options(const plait_roles_options& given) {
 
 using plait::Result;
 
-/// A program that came as text, ready for CUDA, and what was found in it.
-struct Read {
-  plait::roles::Program program;
-  std::string architecture;  ///< of the device that it was made for
-};
-
-Result<Read> read_tile(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
-                       const plait_roles_options& given, const std::map<std::string, std::int64_t>& dims) {
+/// The tile program with all that the options say of it.
+Result<plait::api::TileProgram> read_tile(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
+                                          const plait_roles_options& given) {
   auto file = plait::syntax::parse(source);
   if (!file) return file.diagnostics();
   auto name = plait::runtime::choose_kernel(*file, given.kernel != nullptr ? given.kernel : "");
   if (!name) return name.diagnostics();
   auto kernel = plait::runtime::build_kernel(*file, *name, bindings);
   if (!kernel) return kernel.diagnostics();
-  plait::pipeline::DeriveOptions options{plait::pipeline::assume(*kernel, dims), {}};
   std::string device = given.device != nullptr ? given.device : "";
+  std::optional<plait::plan::Schedule> schedule;
   if (given.schedule != nullptr) {
-    auto schedule = plait::plan::parse(std::make_shared<plait::SourceFile>("<schedule>", given.schedule));
-    if (!schedule) return schedule.diagnostics();
-    if (device.empty()) device = schedule->device;
-    options.schedule = std::move(*schedule);
+    auto read = plait::plan::parse(std::make_shared<plait::SourceFile>("<schedule>", given.schedule));
+    if (!read) return read.diagnostics();
+    if (device.empty()) device = read->device;
+    schedule = std::move(*read);
   }
   auto model = plait::machine::load_device(device.empty() ? "h200" : device);
   if (!model) return model.diagnostics();
-  auto derived = plait::pipeline::derive(*kernel, *model, options);
-  if (!derived) return derived.diagnostics();
-  return Read{std::move(derived->program), model->arch};
+  return plait::api::TileProgram{std::move(*kernel), std::move(*model), std::move(schedule)};
 }
 
-Result<cuda::Built> build(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
-                          const plait_roles_options& given, const std::map<std::string, std::int64_t>& dims) {
-  if (plait::roles::is_role_text(source->text())) return cuda::build(source, bindings, build_options(given));
-  auto read = read_tile(source, bindings, given, dims);
-  if (!read) return read.diagnostics();
+plait_roles* handle(cuda::Built built, std::unique_ptr<plait::api::Variants> variants) {
+  std::string report = cuda::report_json(built);
+  return new plait_roles{std::move(built), std::move(report), std::move(variants)};
+}
+
+Result<plait_roles*> build(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
+                           const plait_roles_options& given, const std::map<std::string, std::int64_t>& dims) {
   cuda::BuildOptions options = build_options(given);
-  if (options.architecture.empty()) options.architecture = read->architecture;
-  return cuda::build(std::move(read->program), options);
+  if (plait::roles::is_role_text(source->text())) {
+    auto built = cuda::build(source, bindings, options);
+    if (!built) return built.diagnostics();
+    return handle(std::move(*built), nullptr);
+  }
+  auto program = read_tile(source, bindings, given);
+  if (!program) return program.diagnostics();
+  if (options.architecture.empty()) options.architecture = program->device.arch;
+  plait::place::Assumptions assumed = plait::pipeline::assume(program->kernel, dims);
+  auto derived = plait::api::derive(*program, assumed);
+  if (!derived) return derived.diagnostics();
+  auto built = cuda::build(std::move(derived->program), options);
+  if (!built) return built.diagnostics();
+  // A text that stands for the emitted one is of one kernel.
+  if (given.cuda_source != nullptr) return handle(std::move(*built), nullptr);
+  return handle(std::move(*built),
+                std::make_unique<plait::api::Variants>(std::move(*program), std::move(options), std::move(assumed)));
 }
 
 /// Nothing where one is no extent: an integer of 64 bits from 0 on.
@@ -100,6 +110,14 @@ std::optional<cuda::Context> context(Diagnostics& found) {
   if (current) return std::move(*current);
   found = current.diagnostics();
   return std::nullopt;
+}
+
+/// The kernel that serves a call: a variant for the alignment of its tensors, or the one that was compiled first.
+Result<const plait_roles*> serving(const plait_roles& roles, const plait::runtime::Args& args) {
+  if (roles.variants == nullptr) return &roles;
+  auto other = roles.variants->serving(args);
+  if (other && *other == nullptr) return &roles;
+  return other;
 }
 
 /// Hands out a text that lives in the handle.
@@ -133,9 +151,8 @@ plait_status plait_roles_compile(const char* name, const char* text, size_t leng
       found = built.diagnostics();
       return PLAIT_REJECTED;
     }
-    found = built->kernel->code().warnings;
-    std::string report = cuda::report_json(*built);
-    *compiled = new plait_roles{std::move(*built), std::move(report)};
+    *compiled = *built;
+    found = (*built)->built.kernel->code().warnings;
     return PLAIT_OK;
   });
 }
@@ -200,19 +217,40 @@ plait_status plait_roles_load(const plait_roles* roles, plait_diagnostics** diag
   });
 }
 
+plait_status plait_roles_select(const plait_roles* roles, const plait_argument* arguments, size_t argument_count,
+                                const plait_roles** selected, plait_diagnostics** diagnostics) {
+  return guarded(diagnostics, [&](Diagnostics& found) {
+    if (selected != nullptr) *selected = nullptr;
+    if (roles == nullptr || selected == nullptr) return PLAIT_BAD_ARGUMENT;
+    plait::runtime::Args args;
+    plait_status status = read_arguments(roles->built.kernel->signature(), arguments, argument_count, args, found);
+    if (status != PLAIT_OK) return status;
+    auto chosen = serving(*roles, args);
+    if (!chosen) {
+      found = chosen.diagnostics();
+      return PLAIT_REJECTED;
+    }
+    *selected = *chosen;
+    return PLAIT_OK;
+  });
+}
+
 plait_status plait_launch_prepare(const plait_roles* roles, const plait_argument* arguments, size_t argument_count,
                                   plait_launch** launch, plait_diagnostics** diagnostics) {
   return guarded(diagnostics, [&](Diagnostics& found) {
     if (launch != nullptr) *launch = nullptr;
     if (roles == nullptr || launch == nullptr) return PLAIT_BAD_ARGUMENT;
-    const cuda::Kernel& kernel = *roles->built.kernel;
     plait::runtime::Args args;
-    if (plait_status status = read_arguments(kernel.signature(), arguments, argument_count, args, found);
-        status != PLAIT_OK)
-      return status;
+    plait_status status = read_arguments(roles->built.kernel->signature(), arguments, argument_count, args, found);
+    if (status != PLAIT_OK) return status;
     auto current = context(found);
     if (!current) return PLAIT_REJECTED;
-    auto prepared = cuda::prepare(kernel, *current, args);
+    auto chosen = serving(*roles, args);
+    if (!chosen) {
+      found = chosen.diagnostics();
+      return PLAIT_REJECTED;
+    }
+    auto prepared = cuda::prepare(*(*chosen)->built.kernel, *current, args);
     if (!prepared) {
       found = prepared.diagnostics();
       return PLAIT_REJECTED;

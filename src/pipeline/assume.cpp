@@ -55,10 +55,26 @@ place::Assumptions assume(const Kernel& kernel, const std::map<std::string, std:
       std::int64_t bits = *strides[d] * dtype_bits(param.buffer->type);
       if (bits % kRowBits != 0) {
         found.unaligned.insert(param.buffer->name);
-      } else if (bits % kLineBits != 0) {
+      } else if (bits % kLineBits != 0 && param.kind != ParamKind::out) {
         found.straddling.insert(param.buffer->name);
       }
     }
+  }
+  return found;
+}
+
+place::Assumptions assume(const Kernel& kernel, const BoundArgs& call) {
+  std::map<std::string, std::int64_t> dims;
+  for (std::size_t i = 0; i < kernel.dims.size(); ++i) dims[kernel.dims[i]->name] = call.dims[i];
+  place::Assumptions found = assume(kernel, dims);
+  std::size_t next = 0;
+  for (const Param& param : kernel.params) {
+    if (param.buffer == nullptr) continue;
+    const std::string& name = param.buffer->name;
+    if (reinterpret_cast<std::uintptr_t>(call.tensors[next++].data) % (kRowBits / 8) == 0) continue;
+    found.unaligned.insert(name);
+    found.ragged.insert(name);
+    found.straddling.erase(name);
   }
   return found;
 }

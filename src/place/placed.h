@@ -26,6 +26,7 @@ struct Assumptions {
   std::set<std::string> ragged;
   /// Tensors that TMA can address, whose rows start within lines of 128 bytes.
   std::set<std::string> straddling;
+  bool operator==(const Assumptions&) const = default;
 };
 
 /// What the kernel's threads, tiles and work items look like where the author or a schedule says so.

@@ -25,7 +25,7 @@ Result<DeviceProgram> read_roles(const ProgramOptions& options, const std::strin
   Diagnostics found = roles::verify(*program, roles::limits_of(*device));
   if (found.has_errors()) return found;
   std::string name = program->name;
-  return DeviceProgram{std::move(*program), std::move(name), {}, {}, {}, std::move(*device)};
+  return DeviceProgram{std::move(*program), std::move(name), {}, {}, {}, {}, std::move(*device)};
 }
 
 /// What is wrong with the name of a machine model; a path is looked at when it is read.
@@ -99,11 +99,12 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
   if (name.empty()) name = schedule ? schedule->device : "h200";
   auto device = machine::load_device(name);
   if (!device) return device.diagnostics();
-  auto derived =
-      pipeline::derive(session->kernel, *device, {pipeline::assume(session->kernel, dims), std::move(schedule)});
+  pipeline::DeriveOptions how{pipeline::assume(session->kernel, dims), std::move(schedule)};
+  auto derived = pipeline::derive(session->kernel, *device, how);
   if (!derived) return derived.diagnostics();
-  DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}, {}, std::move(*device)};
+  DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}, {}, {}, std::move(*device)};
   made.derived = std::move(*derived);
+  made.options = std::move(how);
   made.file = std::move(session->program);
   return made;
 }

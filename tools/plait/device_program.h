@@ -12,6 +12,7 @@ struct DeviceProgram {
   std::string kernel_name;                   ///< of the tile program, else the role program's
   std::optional<ir::Kernel> tile;            ///< tile programs
   std::optional<pipeline::Derived> derived;  ///< tile programs
+  pipeline::DeriveOptions options;           ///< tile programs: with what it was derived
   Program file;                              ///< tile programs
   machine::Device device;                    ///< that it was verified on
 };

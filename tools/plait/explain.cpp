@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "explain/variants.h"
 #include "explain_report.h"
 #include "explain_timeline.h"
 #include "runtime/files.h"
@@ -101,6 +102,28 @@ void show_layouts(const roles::Program& program, const ExplainFlags& flags, Outc
   write(flags.layout_svg, *picture, "layout_svg", outcome);
 }
 
+/// What other kernels the program becomes where calls' tensors are aligned otherwise.
+void show_variants(const DeviceProgram& read, Outcome& outcome) {
+  auto variants = explain::alignment_variants(*read.tile, read.device, read.options, *read.derived);
+  outcome.text += explain::text(variants);
+  std::vector<Report> list;
+  for (const explain::AlignmentVariant& variant : variants) {
+    Report one;
+    one.set("tensor", variant.tensor);
+    one.set("refused", variant.refused);
+    std::vector<Report> notes;
+    for (const Note& note : variant.notes) {
+      Report entry;
+      entry.set("line", static_cast<std::int64_t>(note.loc.line));
+      entry.set("message", note.message);
+      notes.push_back(std::move(entry));
+    }
+    one.set("notes", notes);
+    list.push_back(std::move(one));
+  }
+  outcome.report.set("variants", list);
+}
+
 void check(const ExplainFlags& flags) {
   if (!flags.timeline.empty()) check_timeline_name(flags.timeline);
   if (!flags.buffer.empty() && flags.layout_svg.empty())
@@ -123,6 +146,7 @@ Outcome explain_program(const ExplainFlags& flags) {
   if (!subject->dims.empty()) predict(call, what, outcome);
   describe(what, outcome.report);
   outcome.text = explain::text(what);
+  if (read.derived) show_variants(read, outcome);
   if (!flags.timeline.empty() && !outcome.diagnostics.has_errors()) draw_timeline(call, flags, what, outcome);
   if (flags.layouts || !flags.layout_svg.empty()) show_layouts(read.program, flags, outcome);
   return outcome;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "plait/plait.h"
@@ -56,6 +57,57 @@ TEST(TileTest, BecomesCuda) {
   EXPECT_STREQ(name, "product");
   EXPECT_THAT(product.source, HasSubstr("wgmma_m64n64k16_f32_bf16"));
   EXPECT_THAT(product.source, HasSubstr("tma_store"));
+}
+
+/// The CUDA C++ of the kernel that serves a call with these extents, where the data begins so many bytes behind a
+/// multiple of 16.
+std::string serving(const Compiled& product, std::int64_t m, std::int64_t n, std::int64_t k, int offset = 0) {
+  std::int64_t a[] = {m, k}, b[] = {n, k}, c[] = {m, n};
+  auto tensor = [&](const char* name, const std::int64_t* shape, std::uintptr_t address) {
+    plait_argument argument{};
+    argument.name = name;
+    argument.kind = PLAIT_ARGUMENT_TENSOR;
+    argument.tensor = {reinterpret_cast<void*>(address), PLAIT_BF16, 2, shape, nullptr,
+                       shape[0] * shape[1] * 2,          "cuda"};
+    return argument;
+  };
+  plait_argument arguments[] = {tensor("A", a, 0x10000000 + static_cast<std::uintptr_t>(offset)),
+                                tensor("B", b, 0x20000000), tensor("C", c, 0x30000000)};
+  const plait_roles* selected = nullptr;
+  plait_diagnostics* diagnostics = nullptr;
+  plait_status status = plait_roles_select(product.roles, arguments, 3, &selected, &diagnostics);
+  plait_diagnostics_destroy(diagnostics);
+  const char* source = nullptr;
+  if (status != PLAIT_OK || plait_roles_source(selected, &source) != PLAIT_OK) return "refused";
+  return selected == product.roles ? "the first" : source;
+}
+
+TEST(TileTest, CallsOfOtherAlignmentHaveKernelsOfTheirOwn) {
+  Compiled product;
+  compile(product, {});
+  ASSERT_EQ(product.status, PLAIT_OK) << product.messages;
+  EXPECT_EQ(serving(product, 64, 64, 64), "the first");
+  EXPECT_EQ(serving(product, 1, 640, 128), "the first");
+  std::string no_store = serving(product, 64, 100, 64);
+  EXPECT_THAT(no_store, HasSubstr("tma_load"));
+  EXPECT_THAT(no_store, Not(HasSubstr("tma_store")));
+  EXPECT_EQ(serving(product, 128, 36, 64), no_store);
+  EXPECT_THAT(serving(product, 64, 64, 100), Not(HasSubstr("tma_load")));
+  EXPECT_THAT(serving(product, 64, 64, 64, 2), HasSubstr("tma_load"));
+  EXPECT_NE(serving(product, 64, 64, 64, 2), "the first");
+}
+
+TEST(TileTest, AWrongCallIsTheFirstKernelsToRefuse) {
+  Compiled product;
+  compile(product, {});
+  ASSERT_EQ(product.status, PLAIT_OK) << product.messages;
+  plait_argument nothing{};
+  const plait_roles* selected = nullptr;
+  EXPECT_EQ(plait_roles_select(product.roles, &nothing, 0, &selected, nullptr), PLAIT_OK);
+  EXPECT_EQ(selected, product.roles);
+  EXPECT_EQ(plait_roles_select(nullptr, &nothing, 0, &selected, nullptr), PLAIT_BAD_ARGUMENT);
+  EXPECT_EQ(selected, nullptr);
+  EXPECT_EQ(plait_roles_select(product.roles, &nothing, 0, nullptr, nullptr), PLAIT_BAD_ARGUMENT);
 }
 
 TEST(TileTest, DimsDecideWhatTmaMayMove) {

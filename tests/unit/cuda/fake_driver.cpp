@@ -92,6 +92,13 @@ Status pointer_attribute(void*, PointerAttribute, DevicePtr address) {
   return fake().unreachable.count(address) > 0 ? Status::invalid_value : Status::ok;
 }
 
+Status allocate_async(DevicePtr* address, std::size_t bytes, StreamHandle) {
+  *address = 0x1000 * static_cast<DevicePtr>(++fake().calls["addresses"]);
+  fake().reserved.push_back(bytes);
+  return answer("allocate_async");
+}
+Status fill(DevicePtr, unsigned char, std::size_t, StreamHandle) { return answer("fill"); }
+Status free_async(DevicePtr, StreamHandle) { return answer("free_async"); }
 Status allocate(DevicePtr* address, std::size_t) {
   *address = 0x4000;
   return answer("allocate");
@@ -172,6 +179,9 @@ Driver FakeDriver::reset() {
   table.function = function;
   table.function_attribute = function_attribute;
   table.set_function_attribute = set_function_attribute;
+  table.allocate_async = allocate_async;
+  table.free_async = free_async;
+  table.fill = fill;
   table.launch = launch;
   table.encode_map = encode_map;
   table.pointer_attribute = pointer_attribute;

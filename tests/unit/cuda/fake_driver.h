@@ -37,6 +37,8 @@ struct FakeDriver {
   };
   std::vector<Encoded> encoded;
 
+  std::vector<std::size_t> reserved;  ///< bytes, in the order of a stream
+
   float elapsed_ms = 0;  ///< between any two events
   bool is_capturing = false;
   std::vector<FunctionHandle> captured;  ///< launched while the stream was captured

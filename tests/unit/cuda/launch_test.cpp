@@ -51,6 +51,8 @@ class LaunchTest : public ::testing::Test {
         module.args.emplace_back(emit::cuda::TensorArg{param.buffer});
       }
     }
+    for (const roles::Workspace& workspace : program.workspaces)
+      module.args.emplace_back(emit::cuda::TensorArg{workspace->buffer});
     for (const ir::Var& dim : program.dims) module.args.emplace_back(emit::cuda::VarArg{dim});
     for (const roles::Let& let : program.lets) module.args.emplace_back(emit::cuda::VarArg{let.var});
     fake.argument_count = module.args.size();
@@ -121,6 +123,32 @@ TEST_F(LaunchTest, RunningAgainOnlyLaunches) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(launch->run(nullptr).empty());
   before["launch"] += 3;
   EXPECT_EQ(fake.calls, before);
+}
+
+TEST_F(LaunchTest, WorkspacesAreReservedAndClearedInTheOrderOfTheStream) {
+  std::string text = kProduct;
+  text.insert(text.find("  map A_map"), "  workspace parts: f32[tiles, 128]\n  workspace count: i32[tiles] zero\n");
+  make_kernel(text);
+  auto launch = ready();
+  EXPECT_EQ(fake.calls["allocate_async"], 0);
+  ASSERT_TRUE(launch->run(nullptr).empty());
+  ASSERT_TRUE(launch->run(nullptr).empty());
+  EXPECT_THAT(fake.reserved, ElementsAre(2 * 128 * 4, 2 * 4, 2 * 128 * 4, 2 * 4));
+  EXPECT_EQ(fake.calls["fill"], 2) << "of the one that is zero";
+  EXPECT_EQ(fake.calls["free_async"], 4);
+  EXPECT_EQ(fake.launched.size(), 2u);
+}
+
+TEST_F(LaunchTest, AWorkspaceThatDoesNotFitIsReported) {
+  std::string text = kProduct;
+  text.insert(text.find("  map A_map"), "  workspace parts: f32[tiles, 128]\n");
+  make_kernel(text);
+  auto launch = ready();
+  fake.failures["allocate_async"] = Status::out_of_memory;
+  Diagnostics found = launch->run(nullptr);
+  ASSERT_TRUE(found.has_errors());
+  EXPECT_THAT(found.render(), ::testing::HasSubstr("reserving 1024 bytes for parts of product"));
+  EXPECT_TRUE(fake.launched.empty());
 }
 
 TEST_F(LaunchTest, LoadsOnceInEachContext) {

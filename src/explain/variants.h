@@ -1,0 +1,21 @@
+#pragma once
+
+#include "pipeline/derive.h"
+
+namespace plait::explain {
+
+/// What a kernel becomes for calls in which one tensor's rows do not start at multiples of 16 bytes.
+struct AlignmentVariant {
+  std::string tensor;
+  std::vector<plait::Note> notes;  ///< what is then done otherwise
+  std::string refused;             ///< why there is no such kernel; empty: there is
+};
+
+/// One for each tensor for which that makes another kernel, beside the one that was derived with these options.
+std::vector<AlignmentVariant> alignment_variants(const ir::Kernel& kernel, const machine::Device& device,
+                                                 const pipeline::DeriveOptions& options,
+                                                 const pipeline::Derived& derived);
+/// A table, or nothing where there are none.
+std::string text(const std::vector<AlignmentVariant>& variants);
+
+}  // namespace plait::explain
