@@ -179,10 +179,10 @@ Busy Counter::one(const roles::Wgmma& n) const {
 }
 
 Busy Counter::one(const roles::Mma& n) const {
-  layout::FragmentMap acc = layout::fragment_map(*n.acc, threads_), a = layout::fragment_map(*n.a, threads_);
-  const std::int64_t warps = threads_ / acc.threads();
+  layout::FragmentMap acc = layout::fragment_map(*n.acc, threads_), b = layout::fragment_map(*n.b, threads_);
+  const std::int64_t copies = threads_ / acc.threads();  // one a warp, or one a warpgroup
   Busy out;
-  out.of(Unit::tensor) = static_cast<double>(acc.rows() * acc.columns() * a.columns() * warps) / costs_.mma_fma;
+  out.of(Unit::tensor) = static_cast<double>(acc.rows() * acc.columns() * b.columns() * copies) / costs_.mma_fma;
   return out;
 }
 

@@ -178,7 +178,12 @@ void RoleParser::mma(const Loc& loc) {
   Mma node;
   node.acc = bind_.fragment_name(operand("the name of an accumulator"));
   if (!arrow()) return;
-  node.a = bind_.fragment_name(operand("the name of a fragment"));
+  syntax::ExprRef a = operand("a fragment such as a, or a[0, 16]");
+  if (a != nullptr && std::holds_alternative<syntax::Name>(a->node)) {
+    node.a = {bind_.fragment_name(a), {ir::typed_int(DType::i32, 0), ir::typed_int(DType::i32, 0)}, a->loc};
+  } else {
+    node.a = bind_.fragment(a);
+  }
   if (!expect(Tok::comma, "',' and the second operand")) return;
   node.b = bind_.fragment_name(operand("the name of a fragment"));
   emit(loc, std::move(node));

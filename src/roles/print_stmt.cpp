@@ -182,7 +182,11 @@ class Printer {
   std::string text(const WgmmaCommit&) const { return "wgmma_commit\n"; }
   std::string text(const WgmmaAwait& s) const { return line("wgmma_await {}", s.pending); }
   std::string text(const Mma& s) const {
-    return line("mma {} <- {}, {}", s.acc->buffer->name, s.a->buffer->name, s.b->buffer->name);
+    auto columns = [](const Fragment& f) { return ir::static_shape(*f->buffer).back(); };
+    bool whole = columns(s.a.fragment) == columns(s.b) &&
+                 std::all_of(s.a.begin.begin(), s.a.begin.end(), [](const ExprRef& e) { return ir::as_int(e) == 0; });
+    return line("mma {} <- {}, {}", s.acc->buffer->name, whole ? s.a.fragment->buffer->name : text_of(s.a),
+                s.b->buffer->name);
   }
   std::string text(const LdMatrix& s) const {
     return line("ldmatrix {} <- {}{}", text_of(s.dst), text_of(s.src), s.trans ? "^T" : "");

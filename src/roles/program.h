@@ -291,11 +291,14 @@ struct WgmmaCommit {};
 struct WgmmaAwait {
   int pending = 0;
 };
-/// acc += A·B over whole fragments of a warp, k ascending.
+/// acc += A·B over whole fragments, k ascending: of a warp, or, where acc and A are of the wgmma kinds, each warp its
+/// rows of those of the warpgroup. Of A the part that begins at `a`, with as many columns as B has.
 struct Mma {
-  Fragment acc, a, b;
+  Fragment acc;
+  FragmentRef a;
+  Fragment b;
 };
-/// The tile of `src` that `dst` covers (mma_a: [m, k]; mma_b: stored [n, k], with trans [k, n]).
+/// The tile of `src` that `dst` covers (mma_a, wgmma_a: [m, k]; mma_b: stored [n, k], with trans [k, n]).
 struct LdMatrix {
   FragmentRef dst;
   SmemRef src;

@@ -99,7 +99,7 @@ class Flow {
   void step(const WgmmaCommit&, State& state);
   void step(const WgmmaAwait& s, State& state);
   void step(const Mma& s, State& state) {
-    for (const Fragment& f : {s.acc, s.a, s.b}) access(f, state);
+    for (const Fragment& f : {s.acc, s.a.fragment, s.b}) access(f, state);
   }
   void step(const LdMatrix& s, State& state) { access(s.dst.fragment, state, s.dst.loc); }
   void step(const StMatrix& s, State& state) { access(s.src.fragment, state, s.src.loc); }

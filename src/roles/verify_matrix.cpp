@@ -13,6 +13,7 @@ constexpr std::int64_t kWgmmaRows = 64;
 constexpr std::int64_t kWgmmaColumns = 256;
 constexpr std::int64_t kWgmmaDepthBits = 256;
 constexpr std::int64_t kMatrixColumns = 16;
+constexpr std::int64_t kMmaDepth = 16;
 constexpr std::int64_t kUnitBytes = 16;
 
 bool is_float8(DType type) { return type == DType::e4m3 || type == DType::e5m2; }
@@ -161,22 +162,28 @@ void Matrix::check(const Wgmma& s) {
 
 // ---- mma -----------------------------------------------------------------------------------------------------------
 
+/// Of a warp, or of a warpgroup each of whose warps multiplies its rows.
 void Matrix::check(const Mma& s) {
-  bool kinds = kind(Rule::mma_operand, s.acc, FragmentKind::mma_acc, {}) &&
-               kind(Rule::mma_operand, s.a, FragmentKind::mma_a, {}) &&
+  const Fragment& left = s.a.fragment;
+  bool group = s.acc->kind == FragmentKind::wgmma_acc;
+  bool kinds = (group || kind(Rule::mma_operand, s.acc, FragmentKind::mma_acc, {})) &&
+               kind(Rule::mma_operand, left, group ? FragmentKind::wgmma_a : FragmentKind::mma_a, s.a.loc) &&
                kind(Rule::mma_operand, s.b, FragmentKind::mma_b, {});
   if (!kinds) return;
-  DType a = s.a->buffer->type, b = s.b->buffer->type;
+  DType a = left->buffer->type, b = s.b->buffer->type;
   if (ir::dtype_bits(a) != 16 || !adds_into(a, b, s.acc->buffer->type)) {
     return error(Rule::mma_operand, {},
-                 fmt::format("mma of {} and {} into {}", type_name(s.a), type_name(s.b), type_name(s.acc)),
+                 fmt::format("mma of {} and {} into {}", type_name(left), type_name(s.b), type_name(s.acc)),
                  "take f16 or bf16, one type, into f32");
   }
-  if (rows(s.acc) == rows(s.a) && columns(s.acc) == rows(s.b) && columns(s.a) == columns(s.b)) return;
-  error(Rule::mma_operand, {},
-        fmt::format("{} is [{}, {}], {} [{}, {}] and {} [{}, {}]", quoted(s.acc), rows(s.acc), columns(s.acc),
-                    quoted(s.a), rows(s.a), columns(s.a), quoted(s.b), rows(s.b), columns(s.b)),
-        "the accumulator is [m, n], the operands are [m, k] and [n, k]");
+  if (rows(s.acc) != rows(left) || columns(s.acc) != rows(s.b) || columns(left) < columns(s.b)) {
+    return error(Rule::mma_operand, {},
+                 fmt::format("{} is [{}, {}], {} [{}, {}] and {} [{}, {}]", quoted(s.acc), rows(s.acc), columns(s.acc),
+                             quoted(left), rows(left), columns(left), quoted(s.b), rows(s.b), columns(s.b)),
+                 "the accumulator is [m, n], the operands are [m, k] and [n, k]");
+  }
+  if (begins(Rule::mma_operand, s.a, 0, rows(left), rows(left)))
+    begins(Rule::mma_operand, s.a, 1, kMmaDepth, columns(s.b));
 }
 
 /// Matrices are rows of 16 bytes, which begin at multiples of 16 bytes.
@@ -194,10 +201,10 @@ void Matrix::unit(const SmemRef& ref, const TilePlace& place) {
 void Matrix::check(const LdMatrix& s) {
   const Fragment& f = s.dst.fragment;
   DType type = s.src.smem->buffer->type;
-  if (f->kind != FragmentKind::mma_a && f->kind != FragmentKind::mma_b) {
+  if (f->kind != FragmentKind::mma_a && f->kind != FragmentKind::mma_b && f->kind != FragmentKind::wgmma_a) {
     return error(Rule::matrix_move, s.dst.loc,
                  fmt::format("ldmatrix fills {}, a {} fragment", quoted(f), kind_name(f->kind)),
-                 "load into an mma_a or mma_b fragment");
+                 "load into an mma_a, wgmma_a or mma_b fragment");
   }
   if (f->buffer->type != type || ir::dtype_bits(type) != 16) {
     return error(Rule::matrix_move, s.dst.loc,

@@ -229,7 +229,9 @@ struct WgmmaAwait {
   int pending = 0;
 };
 struct Mma {
-  int acc = 0, a = 0, b = 0;
+  int acc = 0;
+  FragmentPlace a;
+  int b = 0;
 };
 struct LdMatrix {
   FragmentPlace dst;

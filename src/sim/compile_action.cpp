@@ -87,7 +87,7 @@ Action Compiler::action(const roles::Wgmma& n) {
 }
 Action Compiler::action(const roles::WgmmaCommit&) { return act::WgmmaCommit{}; }
 Action Compiler::action(const roles::WgmmaAwait& n) { return act::WgmmaAwait{n.pending}; }
-Action Compiler::action(const roles::Mma& n) { return act::Mma{fragment(n.acc), fragment(n.a), fragment(n.b)}; }
+Action Compiler::action(const roles::Mma& n) { return act::Mma{fragment(n.acc), place(n.a), fragment(n.b)}; }
 
 namespace {
 

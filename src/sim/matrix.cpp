@@ -11,42 +11,72 @@ namespace {
 /// A warp's own matrix of a fragment of the mma kinds.
 std::int64_t matrix_begin(const Warp& w, const FragmentCode& f) { return w.index * f.rows * f.columns; }
 
-bool all_written(Machine& m, Warp& w, int fragment) {
+/// Rows that follow each other in a warp's part of a fragment: all of its own matrix, or of one of the wgmma kinds 16
+/// of each 64.
+struct Band {
+  std::int64_t begin = 0;  ///< the first element
+  std::int64_t rows = 0;
+};
+std::vector<Band> bands(const Warp& w, const FragmentCode& f) {
+  constexpr std::int64_t height = 16, together = 64;
+  if (f.section == 0) return {{matrix_begin(w, f), f.rows}};
+  std::vector<Band> list;
+  for (std::int64_t row = w.index % 4 * height; row < f.rows; row += together)
+    list.push_back({row * f.columns, height});
+  return list;
+}
+
+/// The warp's part of `columns` columns from `column` on.
+bool all_written(Machine& m, Warp& w, int fragment, std::int64_t column, std::int64_t columns) {
+  use_registers(m, w, fragment);
   const FragmentCode& f = fragment_code_of(w, fragment);
   FragmentStore& store = fragment_store(w, fragment);
-  std::int64_t begin = matrix_begin(w, f);
-  for (std::int64_t i = begin; i < begin + f.rows * f.columns; ++i) {
-    if (!check_written(m, w, fragment, store, static_cast<std::size_t>(i), 0)) return false;
+  for (const Band& band : bands(w, f)) {
+    for (std::int64_t i = 0; i < band.rows * columns; ++i) {
+      std::int64_t slot = band.begin + i / columns * f.columns + column + i % columns;
+      if (!check_written(m, w, fragment, store, static_cast<std::size_t>(slot), 0)) return false;
+    }
   }
   return true;
 }
 
-/// c += a·bᵀ, sums rounded to f16 at each step.
-void multiply_half(const FragmentCode& c, const FragmentCode& a, float* sums, const float* left, const float* right) {
-  for (std::int64_t i = 0; i < c.rows; ++i) {
+/// c += a·bᵀ over `rows` rows, sums rounded to f16 at each step.
+void multiply_half(const FragmentCode& c, std::int64_t rows, std::int64_t depth, float* sums, const float* left,
+                   const float* right) {
+  for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < c.columns; ++j) {
       float& sum = sums[i * c.columns + j];
-      for (std::int64_t k = 0; k < a.columns; ++k) {
-        sum = static_cast<float>(ir::evaluate_call(ir::Intrinsic::fma, c.decl->buffer->type, left[i * a.columns + k],
-                                                   right[j * a.columns + k], sum));
+      for (std::int64_t k = 0; k < depth; ++k) {
+        sum = static_cast<float>(ir::evaluate_call(ir::Intrinsic::fma, c.decl->buffer->type, left[i * depth + k],
+                                                   right[j * depth + k], sum));
       }
     }
   }
 }
 
 void multiply_warp(Warp& w, const act::Mma& a) {
-  const FragmentCode &c = fragment_code_of(w, a.acc), &left = fragment_code_of(w, a.a);
+  const FragmentCode &c = fragment_code_of(w, a.acc), &left = fragment_code_of(w, a.a.fragment);
   const FragmentCode& right = fragment_code_of(w, a.b);
-  float* sums = fragment_store(w, a.acc).narrow.data() + matrix_begin(w, c);
-  const float* x = fragment_store(w, a.a).narrow.data() + matrix_begin(w, left);
   const float* y = fragment_store(w, a.b).narrow.data() + matrix_begin(w, right);
-  if (c.decl->buffer->type != ir::DType::f32) return multiply_half(c, left, sums, x, y);
   std::vector<float> b(static_cast<std::size_t>(right.rows * right.columns));
   for (std::int64_t n = 0; n < right.rows; ++n) {
     for (std::int64_t k = 0; k < right.columns; ++k)
       b[static_cast<std::size_t>(k * right.rows + n)] = y[n * right.columns + k];
   }
-  multiply(c.rows, c.columns, left.columns, x, b.data(), sums, c.columns);
+  const std::vector<Band> of_c = bands(w, c), of_a = bands(w, left);
+  for (std::size_t i = 0; i < of_c.size(); ++i) {
+    float* sums = fragment_store(w, a.acc).narrow.data() + of_c[i].begin;
+    std::vector<float> x;
+    for (std::int64_t row = 0; row < of_a[i].rows; ++row) {
+      auto begin = fragment_store(w, a.a.fragment).narrow.begin() + of_a[i].begin + row * left.columns + a.a.column;
+      x.insert(x.end(), begin, begin + right.columns);
+    }
+    if (c.decl->buffer->type != ir::DType::f32) {
+      multiply_half(c, of_c[i].rows, right.columns, sums, x.data(), y);
+    } else {
+      multiply(of_c[i].rows, c.columns, right.columns, x.data(), b.data(), sums, c.columns);
+    }
+  }
 }
 
 /// Eight neighbours of a row, or bytes for that many, that a lane's address names.
@@ -88,12 +118,16 @@ bool aligned(Machine& m, const Warp& w, const Row& row) {
 
 Step run(Machine& m, Warp& w, const act::Mma& a) {
   if (!whole_warp(m, w)) return Step::next;
-  for (int fragment : {a.acc, a.a, a.b}) {
-    if (m.checks() && !all_written(m, w, fragment)) return Step::next;
+  const FragmentCode &c = fragment_code_of(w, a.acc), &b = fragment_code_of(w, a.b);
+  if (m.checks()) {
+    bool known = all_written(m, w, a.acc, 0, c.columns) && all_written(m, w, a.a.fragment, a.a.column, b.columns) &&
+                 all_written(m, w, a.b, 0, b.columns);
+    if (!known) return Step::next;
+    multiply_warp(w, a);
   }
-  if (m.checks()) multiply_warp(w, a);
-  const FragmentCode& c = fragment_code_of(w, a.acc);
-  double products = static_cast<double>(c.rows * c.columns * fragment_code_of(w, a.a).columns);
+  std::int64_t rows = 0;
+  for (const Band& band : bands(w, c)) rows += band.rows;
+  auto products = static_cast<double>(rows * c.columns * b.columns);
   w.time = m.use(w.block.sm, Unit::tensor, w.time, products / m.costs().mma_fma);
   w.time += m.latency(m.costs().mma);
   return Step::next;

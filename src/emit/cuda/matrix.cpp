@@ -214,7 +214,8 @@ void emit(Emitter& e, const roles::WgmmaAwait& s) {
 
 void emit(Emitter& e, const roles::Mma& s) {
   e.needs_sm(80, s.acc->loc, "mma.sync");
-  DType type = s.a->buffer->type;
+  const roles::Fragment& left = s.a.fragment;
+  DType type = left->buffer->type;
   if (s.acc->buffer->type != DType::f32 || ir::dtype_bits(type) != 16)
     e.unsupported(s.acc->loc, "mma is printed for f16 and bf16 operands with an f32 accumulator",
                   "convert the operands");
@@ -227,9 +228,12 @@ void emit(Emitter& e, const roles::Mma& s) {
 }}
 )",
                              name, ptx_type(type)));
-  std::int64_t m = rows(s.acc) / 16, n = columns(s.acc) / 8, k = columns(s.a) / 16;
-  std::string acc = Emitter::name(s.acc->buffer->name), a = Emitter::name(s.a->buffer->name),
-              b = Emitter::name(s.b->buffer->name);
+  // Of the wgmma kinds each warp has 16 of 64 rows, in the same order of registers.
+  std::int64_t block = left->kind == roles::FragmentKind::wgmma_a ? kInstructionRows : 16;
+  std::int64_t m = rows(s.acc) / block, n = columns(s.acc) / 8, k = columns(s.b) / 16, a_row = columns(left) / 16;
+  constexpr int warpgroup = 128, warp = 32;
+  std::string acc = Emitter::name(s.acc->buffer->name), b = Emitter::name(s.b->buffer->name),
+              a = register_at(e, s.a, block, block == kInstructionRows ? warpgroup : warp);
   for (const std::string& loop :
        {fmt::format("for (int k_ = 0; k_ < {}; ++k_)", k), fmt::format("for (int m_ = 0; m_ < {}; ++m_)", m),
         fmt::format("for (int n_ = 0; n_ < {}; ++n_)", n)}) {
@@ -237,7 +241,7 @@ void emit(Emitter& e, const roles::Mma& s) {
     e.line(loop);
   }
   e.line(fmt::format("  {}({} + (m_ * {} + n_) * 4, {} + (m_ * {} + k_) * 4, {} + (n_ * {} + k_) * 2);", name, acc, n,
-                     a, k, b, k));
+                     a, a_row, b, k));
 }
 
 void emit(Emitter& e, const roles::LdMatrix& s) {
@@ -247,8 +251,8 @@ void emit(Emitter& e, const roles::LdMatrix& s) {
   std::string suffix = s.trans ? "_trans" : "";
   std::string name = Emitter::name(f->buffer->name);
   std::int64_t k = columns(f) / 16;
-  bool is_a = f->kind == roles::FragmentKind::mma_a;
-  std::int64_t blocks = is_a ? rows(f) / 16 : rows(f) / 8;
+  bool of_group = f->kind == roles::FragmentKind::wgmma_a, is_a = of_group || f->kind == roles::FragmentKind::mma_a;
+  std::int64_t height = of_group ? kInstructionRows : is_a ? 16 : 8, blocks = rows(f) / height;
   // Which 8 x 8 matrix a lane addresses: for A the second one lies 8 rows down, for B 8 columns (k) on.
   std::string low = fmt::format("{} % 8 + {} / 16 * 8", lane, lane), high = fmt::format("{} / 8 % 2 * 8", lane);
   std::string straight_row = fmt::format("{} % 16", lane), straight_column = fmt::format("{} / 16 * 8", lane);
@@ -265,8 +269,9 @@ void emit(Emitter& e, const roles::LdMatrix& s) {
     e.line("#pragma unroll");
     e.line(fmt::format("  for (int m_ = 0; m_ < {}; ++m_) {{", blocks));
     e.line(fmt::format("    unsigned* r_ = {} + (m_ * {} + k_) * 4;", name, k));
-    e.line(fmt::format("    {}(r_[0], r_[1], r_[2], r_[3], {});", e.helper("ldmatrix_x4" + suffix),
-                       address("m_ * 16", "k_ * 16")));
+    e.line(fmt::format(
+        "    {}(r_[0], r_[1], r_[2], r_[3], {});", e.helper("ldmatrix_x4" + suffix),
+        address(of_group ? "m_ * 64 + " + e.use(e.program.builtins.warp) + " * 16" : "m_ * 16", "k_ * 16")));
     e.line("  }");
   } else {
     if (blocks >= 2) {
