@@ -11,8 +11,8 @@ using namespace ir;
 
 namespace {
 
-/// Finds loads that another role cannot do ahead, since where or whether they happen is known only when what stands
-/// before has been computed.
+/// Finds loads that cannot be done ahead: by another role, since where or whether they happen is known only when what
+/// stands before has been computed; by the threads that compute only where the rest of an iteration may not come.
 class Ahead {
  public:
   Ahead(const place::Placed& placed, const Pieces* pieces) : placed_(placed), pieces_(pieces) {
@@ -49,7 +49,8 @@ class Ahead {
 
   const place::Placed& placed_;
   const Pieces* pieces_;
-  std::set<const BufferDecl*> constant_;  ///< tensors that nobody writes
+  const bool own_ = !place::is_hopper(placed_.device);  ///< there is no other role
+  std::set<const BufferDecl*> constant_;                ///< tensors that nobody writes
   std::set<const VarDecl*> tainted_;
   std::map<const Stmt*, std::string> found_;
 };
@@ -60,27 +61,33 @@ void Ahead::statement(const Stmt& stmt, std::string why) {
                       },
                       [&](const TileOp& op) {
                         if (op.kind != OpKind::copy) return;
-                        const auto* copy = std::get_if<place::CopyAtom>(&placed_.atom(stmt));
-                        if (copy == nullptr || copy->way != place::CopyWay::tma_load) return;
+                        if (!is_load(stmt, placed_)) return;
                         if (!constant_.contains(op.operands[0].buffer.get()))
                           why = either(why, fmt::format("the kernel may write `{}`", op.operands[0].buffer->name));
                         for (const Region& region : op.operands) {
+                          if (own_) break;
                           for (const Range& range : region.ranges) why = either(why, computed(range.begin));
                         }
                         if (!why.empty()) found_[&stmt] = why;
                       },
                       [&](const For& loop) {
                         if (loop.kind == LoopKind::parallel) return;
-                        for (const LoopAxis& axis : loop.axes)
+                        for (const LoopAxis& axis : loop.axes) {
+                          if (own_) break;
                           why = either(either(why, computed(axis.begin)),
                                        either(computed(axis.end), computed(axis.step)));
-                        if (loop.kind == LoopKind::persistent) why = either(why, "it stands in a `persistent` loop");
+                        }
+                        if (loop.kind == LoopKind::persistent && !own_)
+                          why = either(why, "it stands in a `persistent` loop");
                         if (may_jump(loop.body)) why = either(why, "the loop around it may end early");
                         body(loop.body, why);
                       },
-                      [&](const While& loop) { body(loop.body, either(why, "it stands in a `while`")); },
+                      [&](const While& loop) {
+                        if (may_jump(loop.body)) why = either(why, "the loop around it may end early");
+                        body(loop.body, own_ ? why : either(why, "it stands in a `while`"));
+                      },
                       [&](const If& node) {
-                        why = either(why, computed(node.cond));
+                        if (!own_) why = either(why, computed(node.cond));
                         body(node.then_body, why);
                         body(node.else_body, why);
                       },

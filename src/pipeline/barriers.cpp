@@ -19,12 +19,16 @@ namespace {
 struct Access {
   bool read = false, written = false;
   bool added = false;               ///< to, indivisibly: such need not meet each other
+  bool copied = false;              ///< into, by cp.async, which its readers await
+  bool arrived = false;             ///< what was copied: its thread has awaited it
   bool by_copy_or_product = false;  ///< the read is one of the asynchronous proxy
   bool operator==(const Access&) const = default;
   void join(const Access& other) {
     read = read || other.read;
     written = written || other.written;
     added = added || other.added;
+    copied = copied || other.copied;
+    arrived = arrived || other.arrived;
     by_copy_or_product = by_copy_or_product || other.by_copy_or_product;
   }
 };
@@ -44,7 +48,7 @@ class Barriers {
  public:
   Barriers(const Meeting& meeting, const Builtins& builtins) : meeting_(meeting) {
     // A tensor that is only written, or a tile that is only read by threads, needs no barrier.
-    alone_ = {builtins.thread.get(), builtins.lane.get(), builtins.warp.get()};
+    alone_ = {builtins.thread.get(), builtins.lane.get(), builtins.warp.get(), builtins.replica.get()};
     roles::walk(meeting.role.body, [&](const Stmt& stmt) {
       State own = accesses(stmt);
       for (const auto& [buffer, access] : own) {
@@ -62,7 +66,7 @@ class Barriers {
   bool watched(const BufferDecl* buffer) const {
     if (meeting_.apart.contains(buffer)) return false;
     const Access& all = all_.at(buffer);
-    return all.written || (all.added && all.read);
+    return all.written || all.copied || (all.added && all.read);
   }
 
   State accesses(const Stmt& stmt) const;
@@ -83,7 +87,7 @@ class Barriers {
   Body body(const Body& body, State& state);
 
   const Meeting& meeting_;
-  std::set<const ir::VarDecl*> alone_;  ///< what differs among the threads of a replica
+  std::set<const ir::VarDecl*> alone_;  ///< what differs among the threads
   State all_;
 };
 
@@ -109,7 +113,12 @@ State Barriers::own_accesses(const Stmt& stmt) const {
   std::visit(Overload{[&](const PutShared& s) { write(s.dst.smem->buffer.get()); },
                       [&](const StoreShared& s) { write(s.dst.smem->buffer.get()); },
                       [&](const StMatrix& s) { write(s.dst.smem->buffer.get()); },
-                      [&](const CpAsync& s) { write(s.dst.smem->buffer.get()); },
+                      [&](const CpAsync& s) { out[s.dst.smem->buffer.get()].copied = true; },
+                      [&](const CpWait&) {
+                        for (const auto& [buffer, access] : all_) {
+                          if (access.copied) out[buffer].arrived = true;
+                        }
+                      },
                       [&](const LoadShared& s) { read(s.src.smem->buffer.get()); },
                       [&](const LdMatrix& s) { read(s.src.smem->buffer.get()); },
                       [&](const PutTensor& s) { write(s.dst.tensor.get()); },
@@ -165,7 +174,11 @@ bool Barriers::conflict(const State& state, const State& use) const {
     auto it = state.find(entry.first);
     if (it == state.end() || !watched(entry.first)) return false;
     const Access &before = it->second, &now = entry.second;
-    if (before.written || (before.read && now.written)) return true;
+    bool used = now.read || now.written || now.added;
+    if (before.written && (used || now.copied)) return true;
+    if (before.arrived && used) return true;
+    // The next item goes to a slot that was read; it may follow the one before while that is under way.
+    if (before.read && (now.written || now.copied)) return true;
     return (before.added && (now.read || now.written)) || (now.added && before.read);
   });
 }
@@ -174,7 +187,7 @@ bool Barriers::conflict(const State& state, const State& use) const {
 void Barriers::meet(const State& state, const State&, const Loc& origin, Body& out) const {
   Loc loc = meeting_.role.loc;
   bool fence = std::any_of(state.begin(), state.end(), [&](const auto& entry) {
-    return entry.second.written && all_.at(entry.first).by_copy_or_product;
+    return (entry.second.written || entry.second.arrived) && all_.at(entry.first).by_copy_or_product;
   });
   if (fence) out.push_back(std::make_shared<const Stmt>(Stmt{loc, origin, Fence{FenceKind::proxy_async}}));
   std::int64_t threads = std::int64_t{meeting_.role.replicas} * meeting_.role.warps * 32;

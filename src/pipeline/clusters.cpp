@@ -63,7 +63,7 @@ bool Varying::depends(const Region& region) const {
 }
 
 bool is_shared_load(const Stmt& stmt, const place::Placed& placed, const Varying& varying, int blocks) {
-  if (!is_load(stmt, placed) || varying.depends(op_of(stmt).operands[0])) return false;
+  if (!is_tma_load(stmt, placed) || varying.depends(op_of(stmt).operands[0])) return false;
   std::vector<std::int64_t> shape = static_shape(*op_of(stmt).operands[1].buffer);
   return shape.size() == 2 && shape[0] % (blocks * kSwizzleRows) == 0;
 }
@@ -136,6 +136,7 @@ std::string cluster_obstacle(const place::Placed& placed, const plan::Work& work
 Cluster worthwhile_cluster(const place::Placed& placed, const plan::Work& work) {
   constexpr int kBlocks = 2;
   Cluster best;
+  if (!placed.device.has(machine::Feature::cluster)) return best;
   std::int64_t most = 0;
   for (std::size_t axis = 0; axis < std::min<std::size_t>(placed.kernel.grid.size(), 2); ++axis) {
     plan::Work tried = work;

@@ -2,6 +2,7 @@
 
 #include "analysis/expr_util.h"
 #include "ir/visit.h"
+#include "place/placed.h"
 
 namespace plait::pipeline {
 
@@ -22,7 +23,7 @@ bool uses(const ExprRef& expr) {
 
 }  // namespace
 
-plan::Work default_work(const Kernel& kernel) {
+plan::Work default_work(const Kernel& kernel, const machine::Device& device) {
   plan::Work work;
   bool loads_ahead = false, even = true;
   walk(kernel.body, [&](const Stmt& stmt) {
@@ -32,7 +33,7 @@ plan::Work default_work(const Kernel& kernel) {
     even = even && !uses(loop->axes.front().begin) && !uses(loop->axes.front().end);
   });
   if (!loads_ahead || !even) return work;
-  work.kind = plan::WorkKind::persistent;
+  if (place::is_hopper(device)) work.kind = plan::WorkKind::persistent;
   if (kernel.grid.size() > 1) {
     work.order = plan::TileOrder::grouped;
     work.group = kGroup;

@@ -39,7 +39,7 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
     auto plan = plan::plan_by_rules(written, device);
     if (!plan) return plan.diagnostics();
     derived.schedule = std::move(plan->schedule);
-    derived.schedule.place.work = default_work(written);
+    derived.schedule.place.work = default_work(written, device);
     for (const Note& note : plan->reasons) derived.remarks.push_back({note.loc, note.message});
   }
   plan::Schedule schedule = renamed(derived.schedule, written, kernel);

@@ -35,8 +35,9 @@ std::optional<Lowering::Flight> Lowering::flight_of(const For& loop, const std::
     const plan::Slot* slot = plan.find(names_.at(step.stmt.get()));
     auto atom = placed_.atoms.find(step.stmt.get());
     if (slot == nullptr || slot->in_flight == 0 || atom == placed_.atoms.end()) continue;
-    std::string why = std::holds_alternative<place::GemmAtom>(atom->second) ? flight_obstacle(loop, list, step)
-                                                                            : "no instruction of a tensor core does it";
+    const auto* gemm = std::get_if<place::GemmAtom>(&atom->second);
+    std::string why = gemm == nullptr ? "no instruction of a tensor core does it" : flight_obstacle(loop, list, step);
+    if (gemm != nullptr && gemm->by_warps) why = "mma ends where it is issued";
     if (!why.empty()) {
       remarks_.push_back({step.stmt->loc, fmt::format("the product is awaited in its iteration: {}", why)});
       return {};

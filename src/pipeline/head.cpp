@@ -40,6 +40,7 @@ void Lowering::head() {
   declare_sums();
   declare_homes();
   deepen_rings();
+  deepen_fetches();
   fit_rings();
   for (const Ring& ring : rings_.all()) staged_bytes_ += ring.depth * ring.slot_bytes();
   declare_maps(kernel_.body);
@@ -52,7 +53,8 @@ void Lowering::declare_rings() {
   std::int64_t room = placed_.device.limits->smem_per_block.integer() - kBarrierBytes - staged_bytes_;
   for (std::size_t r = 0; r < rings_.all().size(); ++r) {
     const Ring& ring = rings_.all()[r];
-    if (!work_.stays() || ring.planned || ring.depth > 1 || ring.slot_bytes() > room) continue;
+    bool ahead = work_.stays() && !ring.planned && !ring.own;
+    if (!ahead || ring.depth > 1 || ring.slot_bytes() > room) continue;
     room -= ring.slot_bytes();
     rings_.deepen(r, 2);
   }
@@ -66,7 +68,9 @@ void Lowering::declare_rings() {
           b_.smem(fresh_in_head(buffer->name), buffer->type, shape, {placed_.shared.at(buffer.get()).swizzle}));
       tiles_[buffer.get()] = tiles.back();
     }
-    channels_.push_back(b_.channel(fresh_.in_head(ring.name, {"", "_full", "_empty"}), ring.depth, std::move(tiles)));
+    channels_.push_back(
+        ring.own ? nullptr
+                 : b_.channel(fresh_.in_head(ring.name, {"", "_full", "_empty"}), ring.depth, std::move(tiles)));
   }
 }
 

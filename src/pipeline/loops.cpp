@@ -26,7 +26,7 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
   std::vector<Step> list = steps_of(loop, plan);
   int span = 0;
   for (const Step& step : list) {
-    if (!rings_.filled_by(*step.stmt)) span = std::max(span, step.stage);
+    if (!rings_.filled_by_loader(*step.stmt)) span = std::max(span, step.stage);
   }
   const LoopAxis& axis = loop.axes.front();
   if (span == 0) {
@@ -66,20 +66,21 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, con
   }
   const LoopAxis& axis = loop.axes.front();
   Value trips = b_.let(fresh("trips"), scalars_.index(axis.end));
-  using Live = std::function<bool(const Step&)>;
   using Guard = std::function<Value(const Step&)>;
   auto at_time = [&](const Value& now, int lead, const Live& live, const Guard& guard) {
-    steps(list, lead, [&](const Step& step, const std::function<void()>& emit) {
-      if (!live(step)) return;
+    steps(list, lead, live, [&](const Step& step, const std::function<void()>& emit) {
       auto emit_inside = [&] {
-        BodyScope scope(*this);
-        scalars_.bind(axis.var, step.stage == 0 ? now : now - step.stage);
+        Scalars::Scope scope(scalars_);
+        Value own = step.stage == 0 ? now : now - step.stage;
+        scalars_.bind(axis.var, own);
+        at_iteration(list, own);
         scalars_.add_loop(loop);
         lets_for(step, all);
         emit();
       };
       if (!guard) return emit_inside();
       b_.if_(guard(step), [&] {
+        BodyScope scope(*this);
         emit_inside();
         await(0);
       });
@@ -92,6 +93,7 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, con
     auto live = [&](const Step& step) { return step.stage <= p; };
     if (span == 1) {
       b_.if_(trips > p, [&] {
+        BodyScope scope(*this);
         at_time(now, 0, live, {});
         advance(rings);
       });
@@ -101,7 +103,7 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, con
     at_time(now, 0, live, [&](const Step& step) { return trips > p - step.stage; });
     advance(rings);
   }
-  if (span > 1) {
+  if (span > 1 && !rings.empty()) {
     b_.if_(trips < span, [&] {
       for (std::size_t ring : rings)
         b_.set(counter_vars_[ring], counter(ring) - roles::build::cast(DType::u32, span - trips));
@@ -113,7 +115,10 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, con
   });
   for (int e = 0; e < span; ++e) {
     Value now = e == 0 ? trips : trips + e;
-    b_.if_(now >= span, [&] { at_time(now, -e, [&](const Step& step) { return step.stage > e; }, {}); });
+    b_.if_(now >= span, [&] {
+      BodyScope scope(*this);
+      at_time(now, -e, [&](const Step& step) { return step.stage > e; }, {});
+    });
   }
 }
 

@@ -79,7 +79,7 @@ Result<roles::Program> Lowering::run() {
   if (cluster.blocks > 1) varying_.emplace(kernel_, cluster.axis);
   head();
   // A role without registers of its own only where it is the only one.
-  bool loads = !channels_.empty();
+  bool loads = !rings_.all_own();
   if (loads) load_role();
   math_role();
   if (diags_.has_errors()) return diags_;

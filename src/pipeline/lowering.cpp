@@ -47,8 +47,14 @@ void Lowering::begin_role() {
   fresh_.begin_role();
   counters_.clear();
   counter_vars_.clear();
+  auto count = std::count_if(channels_.begin(), channels_.end(), [](const auto& c) { return c != nullptr; });
   for (std::size_t r = 0; r < channels_.size(); ++r) {
-    counter_vars_.push_back(b_.var(fresh(channels_.size() == 1 ? "n" : "n_" + channels_[r]->name), DType::u32, 0));
+    if (channels_[r] == nullptr) {
+      counter_vars_.emplace_back();
+      counters_.emplace_back(0);
+      continue;
+    }
+    counter_vars_.push_back(b_.var(fresh(count == 1 ? "n" : "n_" + channels_[r]->name), DType::u32, 0));
     counters_.emplace_back(counter_vars_.back());
   }
 }
@@ -86,6 +92,7 @@ void Lowering::let(const Let& node) {
 }
 
 Value Lowering::slot(std::size_t ring, int behind) const {
+  if (rings_.all()[ring].own) return own_slot(ring);
   Value n = behind == 0 ? counter(ring) : counter(ring) - behind;
   return n % rings_.all()[ring].depth;
 }

@@ -128,7 +128,8 @@ class Lowering {
   void math_role();
   void math_body(const ir::Body& body);
   using Around = std::function<void(const Step&, const std::function<void()>&)>;
-  void steps(const std::vector<Step>& list, int lead, const Around& around);
+  using Live = std::function<bool(const Step&)>;
+  void steps(const std::vector<Step>& list, int lead, const Live& live, const Around& around);
   /// A product that its iteration leaves under way, with `count` - 1 before it.
   struct Flight {
     const ir::Stmt* product;
@@ -148,6 +149,26 @@ class Lowering {
   std::optional<Flight> flight_of(const ir::For& loop, const std::vector<Step>& list, const plan::LoopPlan& plan);
   void take_up(const Flight& flight, const Value& done);
   void leave_under_way(const Flight& flight);
+
+  // fetches.cpp: tiles that the role that computes loads itself
+  struct Fetches {
+    std::vector<int> group;  ///< of cp.async in a turn, by step; -1: no copy
+    int groups = 0;
+    bool always = false;  ///< a group is committed also where none of its copies is live
+    /// Groups that may be under way when a turn begins, and before a step; none: nothing is awaited.
+    std::optional<int> at_front;
+    std::vector<std::optional<int>> before;
+  };
+  Fetches fetches_of(const std::vector<Step>& list, const Live& live, int drained) const;
+  void await_fetches(std::optional<int> pending);
+  void fetch(const std::vector<Step>& list, std::size_t number, const Live& live, const Fetches& fetches,
+             const Around& around);
+  void fetch_tile(const ir::Stmt& stmt, std::size_t ring);
+  void at_iteration(const std::vector<Step>& list, const Value& iteration);
+  Value own_slot(std::size_t ring) const;
+  bool fetches_ahead(const ir::For& loop, const plan::LoopPlan& plan);
+  bool is_pipelined(const ir::For& loop, const plan::LoopPlan& plan);
+  void deepen_fetches();
 
   // stages.cpp, loops.cpp, turns.cpp
   void loop_over(const ir::For& loop, const Value& begin, const Value& end,
@@ -179,6 +200,7 @@ class Lowering {
   // operations.cpp, fragments.cpp, reductions.cpp, moves.cpp, staged.cpp: operations of the role that computes
   void operation(const ir::Stmt& stmt);
   void product(const ir::Stmt& stmt, const place::GemmAtom& atom);
+  void warp_product(const ir::Stmt& stmt, const place::GemmAtom& atom);
   void nest(const ir::Stmt& stmt, const place::NestAtom& atom);
   void each_of_nest(const ir::For& loop, const place::NestAtom& atom);
   void fill(const ir::Stmt& stmt);
@@ -253,6 +275,7 @@ class Lowering {
   std::optional<Varying> varying_;  ///< within a cluster of several blocks
   std::vector<Value> counters_;
   std::vector<ir::Var> counter_vars_;
+  std::unordered_map<std::size_t, Value> iterations_;          ///< of the steps being emitted, by ring that they fill
   std::set<const ir::VarDecl*> computed_;                      ///< lets whose values come from buffers on chip
   std::unordered_map<const ir::VarDecl*, ir::Var> registers_;  ///< of lets that have a place in the schedule
   int lead_ = 0;  ///< stages by which the step being emitted runs behind the counters

@@ -89,32 +89,34 @@ void Lowering::move(const Stmt& stmt) {
 // ---- All of them ---------------------------------------------------------------------------------------------------
 
 void Lowering::operation(const Stmt& stmt) {
-  std::visit(Overload{[&](const place::GemmAtom& atom) { product(stmt, atom); },
-                      [&](const place::EachGemmAtom&) { Threads(*this).each_product(stmt); },
-                      [&](const place::ThreadsAtom&) { Threads(*this).run(stmt); },
-                      [&](const place::NestAtom& atom) { nest(stmt, atom); },
-                      [&](const place::FillAtom&) { fill(stmt); }, [&](const place::ReduceAtom&) { reduce(stmt); },
-                      [&](const place::CopyAtom& atom) {
-                        switch (atom.way) {
-                          case place::CopyWay::staged_store:
-                            return staged_store(stmt);
-                          case place::CopyWay::staged_elements:
-                            return staged_elements(stmt);
-                          case place::CopyWay::load_elements:
-                            return Threads(*this).load_elements(stmt);
-                          case place::CopyWay::store_fragment:
-                            return store_elements(stmt);
-                          case place::CopyWay::load_fragment:
-                            return load_elements(stmt);
-                          case place::CopyWay::move_fragment:
-                            return move(stmt);
-                          case place::CopyWay::tma_load:
-                          case place::CopyWay::tma_store:
-                            break;
-                        }
-                        diags_.error(Rule::place_operation, stmt.loc, "this copy has no placement yet");
-                      }},
-             placed_.atom(stmt));
+  std::visit(
+      Overload{[&](const place::GemmAtom& atom) { atom.by_warps ? warp_product(stmt, atom) : product(stmt, atom); },
+               [&](const place::EachGemmAtom&) { Threads(*this).each_product(stmt); },
+               [&](const place::ThreadsAtom&) { Threads(*this).run(stmt); },
+               [&](const place::NestAtom& atom) { nest(stmt, atom); }, [&](const place::FillAtom&) { fill(stmt); },
+               [&](const place::ReduceAtom&) { reduce(stmt); },
+               [&](const place::CopyAtom& atom) {
+                 switch (atom.way) {
+                   case place::CopyWay::staged_store:
+                     return staged_store(stmt);
+                   case place::CopyWay::staged_elements:
+                     return staged_elements(stmt);
+                   case place::CopyWay::load_elements:
+                     return Threads(*this).load_elements(stmt);
+                   case place::CopyWay::store_fragment:
+                     return store_elements(stmt);
+                   case place::CopyWay::load_fragment:
+                     return load_elements(stmt);
+                   case place::CopyWay::move_fragment:
+                     return move(stmt);
+                   case place::CopyWay::tma_load:
+                   case place::CopyWay::cp_async_load:
+                   case place::CopyWay::tma_store:
+                     break;
+                 }
+                 diags_.error(Rule::place_operation, stmt.loc, "this copy has no placement yet");
+               }},
+      placed_.atom(stmt));
 }
 
 }  // namespace plait::pipeline

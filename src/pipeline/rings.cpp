@@ -25,11 +25,23 @@ std::int64_t Ring::slot_bytes() const {
   return bytes;
 }
 
-bool is_load(const Stmt& stmt, const place::Placed& placed) {
+namespace {
+
+std::optional<place::CopyWay> way_of(const Stmt& stmt, const place::Placed& placed) {
   auto it = placed.atoms.find(&stmt);
-  if (it == placed.atoms.end()) return false;
+  if (it == placed.atoms.end()) return {};
   const auto* copy = std::get_if<place::CopyAtom>(&it->second);
-  return copy != nullptr && copy->way == place::CopyWay::tma_load;
+  return copy == nullptr ? std::nullopt : std::optional(copy->way);
+}
+
+}  // namespace
+
+bool is_tma_load(const Stmt& stmt, const place::Placed& placed) {
+  return way_of(stmt, placed) == place::CopyWay::tma_load;
+}
+
+bool is_load(const Stmt& stmt, const place::Placed& placed) {
+  return is_tma_load(stmt, placed) || way_of(stmt, placed) == place::CopyWay::cp_async_load;
 }
 
 /// Finds them body by body: a tile is loaded and read in one body, so that both roles count the same items.
@@ -103,8 +115,10 @@ void RingFinder::body(const Body& body, const plan::LoopPlan* plan) {
   }
   while (!loads.empty()) {
     std::vector<Load> together, rest;
+    const bool by_tma = is_tma_load(*loads.front().copy, placed_);
     for (Load& load : loads) {
-      (load.readers == loads.front().readers || &load == &loads.front() ? together : rest).push_back(load);
+      bool same = load.readers == loads.front().readers && is_tma_load(*load.copy, placed_) == by_tma;
+      (same || &load == &loads.front() ? together : rest).push_back(load);
     }
     join(together, plan);
     loads = std::move(rest);
@@ -121,7 +135,11 @@ std::optional<std::size_t> RingFinder::existing(const std::vector<Load>& loads) 
   if (!found) return found;
   const std::vector<Buffer>& buffers = rings_.rings_[*found].buffers;
   bool same = buffers.size() == loads.size();
-  for (const Load& load : loads) same = same && std::find(buffers.begin(), buffers.end(), load.buffer) != buffers.end();
+  const bool own = rings_.rings_[*found].own;
+  for (const Load& load : loads) {
+    same = same && std::find(buffers.begin(), buffers.end(), load.buffer) != buffers.end() &&
+           is_tma_load(*load.copy, placed_) != own;
+  }
   for (const Load& load : loads) {
     if (!same) refuse(*load.copy, fmt::format("`{}` is loaded with other tiles elsewhere", load.buffer->name));
   }
@@ -139,7 +157,7 @@ void RingFinder::join(const std::vector<Load>& loads, const plan::LoopPlan* plan
   }
   if (!ring) {
     ring = rings_.rings_.size();
-    Ring made{"", {}, depth, 1, planned};
+    Ring made{"", {}, depth, 1, planned, !is_tma_load(*loads.front().copy, placed_)};
     for (const Load& load : loads) {
       if (std::find(made.buffers.begin(), made.buffers.end(), load.buffer) == made.buffers.end())
         made.buffers.push_back(load.buffer);
@@ -224,6 +242,20 @@ std::optional<std::size_t> Rings::filled_by(const Stmt& stmt) const {
   auto it = filled_.find(&stmt);
   if (it == filled_.end()) return {};
   return it->second;
+}
+
+std::optional<std::size_t> Rings::filled_by_loader(const Stmt& stmt) const {
+  auto ring = filled_by(stmt);
+  return ring && !rings_[*ring].own ? ring : std::nullopt;
+}
+
+std::optional<std::size_t> Rings::filled_by_reader(const Stmt& stmt) const {
+  auto ring = filled_by(stmt);
+  return ring && rings_[*ring].own ? ring : std::nullopt;
+}
+
+bool Rings::all_own() const {
+  return std::all_of(rings_.begin(), rings_.end(), [](const Ring& ring) { return ring.own; });
 }
 
 const std::vector<std::size_t>& Rings::read_by(const Stmt& stmt) const {

@@ -9,13 +9,15 @@
 
 namespace plait::pipeline {
 
-/// Tiles that one role loads for another, in `depth` slots; they are read together.
+/// Tiles that are loaded ahead of their readers, in `depth` slots, and read together: by a role for another, or by the
+/// threads that read them.
 struct Ring {
   std::string name;
   std::vector<ir::Buffer> buffers;
   std::int64_t depth = 1;
   std::int64_t least = 1;  ///< slots without which the roles would wait for each other
   bool planned = false;    ///< the schedule gives the depth
+  bool own = false;        ///< the threads that compute load them, by cp.async
 
   std::int64_t slot_bytes() const;  ///< of shared memory, each tile aligned
 };
@@ -31,6 +33,11 @@ class Rings {
   const std::vector<Ring>& all() const { return rings_; }
   /// The ring that a copy fills; none for other statements.
   std::optional<std::size_t> filled_by(const ir::Stmt& stmt) const;
+  /// The same of copies that another role makes, or that the threads that compute make.
+  std::optional<std::size_t> filled_by_loader(const ir::Stmt& stmt) const;
+  std::optional<std::size_t> filled_by_reader(const ir::Stmt& stmt) const;
+  /// Whether all are filled by the threads that read them, so that there is no role that loads.
+  bool all_own() const;
   /// Rings whose tiles a statement or its body reads, ascending.
   const std::vector<std::size_t>& read_by(const ir::Stmt& stmt) const;
   bool reads(const ir::Stmt& stmt, std::size_t ring) const;
@@ -48,7 +55,8 @@ class Rings {
   std::unordered_map<const ir::Stmt*, std::size_t> filled_;
 };
 
-/// Whether the statement is a copy that TMA makes, ahead of its readers.
+/// Whether the statement is a copy that is made ahead of its readers, and whether TMA makes it.
 bool is_load(const ir::Stmt& stmt, const place::Placed& placed);
+bool is_tma_load(const ir::Stmt& stmt, const place::Placed& placed);
 
 }  // namespace plait::pipeline

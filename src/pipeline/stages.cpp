@@ -17,11 +17,12 @@ bool counts_iterations(const For& loop) {
 }
 
 /// The places that the schedule gives a statement of the role that computes: its own, or those of what stands under its
-/// condition.
+/// condition, but for loads.
 std::vector<const plan::Slot*> Lowering::places_of(const Stmt& stmt, const plan::LoopPlan& plan) const {
   std::vector<const plan::Slot*> found;
   auto note = [&](const Stmt& s) {
-    const plan::Slot* slot = rings_.filled_by(s) ? nullptr : plan.find(names_.at(&s));
+    bool loaded = &s == &stmt ? rings_.filled_by_loader(s).has_value() : rings_.filled_by(s).has_value();
+    const plan::Slot* slot = loaded ? nullptr : plan.find(names_.at(&s));
     if (slot != nullptr) found.push_back(slot);
   };
   note(stmt);
@@ -79,7 +80,7 @@ void Lowering::deepen_rings() {
     if (plan == nullptr || !overlaps(loop->body)) return;
     std::map<std::size_t, Use> uses;
     for (std::size_t i = 0; i < loop->body.size(); ++i) {
-      auto ring = rings_.filled_by(*loop->body[i]);
+      auto ring = rings_.filled_by_loader(*loop->body[i]);
       if (ring) uses.emplace(*ring, Use{i, i}).first->second.end = i;
     }
     for (const Step& step : steps_of(*loop, *plan)) {

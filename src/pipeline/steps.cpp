@@ -21,7 +21,7 @@ bool step_is_control(const Stmt& stmt) {
 }  // namespace
 
 void Lowering::math_role() {
-  bool alone = channels_.empty();
+  bool alone = rings_.all_own();
   std::optional<int> regs;
   if (!alone && whole_groups()) regs = registers("math");
   b_.role("math", {placed_.replicas, placed_.warps, regs}, [&] {
@@ -64,17 +64,21 @@ void Lowering::settle(const Touched& touches) {
 
 // ---- Bodies --------------------------------------------------------------------------------------------------------
 
-/// The steps in order. `around` puts each into its surroundings; `lead`: by how much the counters of rings stand ahead
-/// of the iteration of stage 0.
-void Lowering::steps(const std::vector<Step>& list, int lead, const Around& around) {
+/// The steps in order, those that are live. `around` puts each into its surroundings; `lead`: by how much the counters
+/// of rings stand ahead of the iteration of stage 0.
+void Lowering::steps(const std::vector<Step>& list, int lead, const Live& live, const Around& around) {
   // By stage and then by order: the way of one iteration through the steps.
   std::vector<const Step*> path;
   for (const Step& step : list) path.push_back(&step);
   std::stable_sort(path.begin(), path.end(), [](const Step* a, const Step* b) { return a->stage < b->stage; });
   std::set<std::size_t> here;  // rings that this body itself fills
   for (std::size_t ring : filled(list)) here.insert(ring);
-  for (const Step& step : list) {
-    if (rings_.filled_by(*step.stmt)) continue;
+  Fetches fetches = fetches_of(list, live, -lead);
+  await_fetches(fetches.at_front);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Step& step = list[i];
+    if (rings_.filled_by_reader(*step.stmt)) fetch(list, i, live, fetches, around);
+    if (!live(step) || rings_.filled_by(*step.stmt)) continue;
     std::vector<std::size_t> receives, releases;
     for (std::size_t ring : rings_.read_by(*step.stmt)) {
       auto is_reader = [&](const Step* other) { return rings_.reads(*other->stmt, ring); };
@@ -86,6 +90,7 @@ void Lowering::steps(const std::vector<Step>& list, int lead, const Around& arou
       b_.origin(step.stmt->loc);
       lead_ = lead + step.stage;
       for (std::size_t ring : receives) b_.add(roles::Receive{item(ring, lead_)});
+      await_fetches(fetches.before[i]);
       // Tensor cores add to a result in the order of the products.
       if (in_flight_ == nullptr || in_flight_->product != step.stmt.get()) settle(touched(*step.stmt));
       complete_sums(*step.stmt);
@@ -117,11 +122,11 @@ void Lowering::give_back(std::size_t ring) {
   reader->releases.push_back({ring, lead_, {}});
 }
 
-/// Rings that these statements fill, each once.
+/// Rings that another role fills at these statements, each once.
 std::vector<std::size_t> Lowering::filled(const std::vector<Step>& list) const {
   std::vector<std::size_t> out;
   for (const Step& step : list) {
-    auto ring = rings_.filled_by(*step.stmt);
+    auto ring = rings_.filled_by_loader(*step.stmt);
     if (ring && std::find(out.begin(), out.end(), *ring) == out.end()) out.push_back(*ring);
   }
   return out;
@@ -148,7 +153,8 @@ void Lowering::math_body(const Body& body) {
 }
 
 void Lowering::one_after_another(const std::vector<Step>& list, const Flight* flight) {
-  steps(list, 0, [](const Step&, const std::function<void()>& emit) { emit(); });
+  at_iteration(list, 0);  // nothing is ahead: one slot does
+  steps(list, 0, [](const Step&) { return true; }, [](const Step&, const std::function<void()>& emit) { emit(); });
   if (flight != nullptr) {
     leave_under_way(*flight);
   } else {
@@ -188,7 +194,7 @@ void Lowering::control(const StmtRef& stmt) {
   await(0);
   if (const auto* loop = std::get_if<For>(&stmt->node)) {
     const plan::LoopPlan* plan = schedule_.find(names_.at(stmt.get()));
-    if (plan != nullptr && overlaps(loop->body)) return pipelined_loop(*loop, *plan);
+    if (plan != nullptr && is_pipelined(*loop, *plan)) return pipelined_loop(*loop, *plan);
     if (loop->kind == LoopKind::persistent) return persistent_loop(*loop, [&] { math_body(loop->body); });
     return serial_loop(*loop, [&] { math_body(loop->body); });
   }

@@ -13,6 +13,12 @@ using namespace ir;
 bool Lowering::carries_out(const plan::Schedule& schedule) {
   check_work();
   for (const plan::Role& role : schedule.place.roles) {
+    if (role.regs && !placed_.device.has(machine::Feature::setmaxnreg))
+      refuse_schedule(role.at.loc,
+                      fmt::format("registers of a role on {}, which has no setmaxnreg,", placed_.device.name));
+    if (role.name == "load" && !place::is_hopper(placed_.device))
+      refuse_schedule(role.at.loc,
+                      fmt::format("role load ({} has no TMA, so that the role math loads)", placed_.device.name));
     if (role.name != "load" && role.name != "math")
       refuse_schedule(role.at.loc, fmt::format("role {} (the roles are load and math)", role.name));
     if (role.warps != 4) refuse_schedule(role.at.loc, fmt::format("a role of {} warps", role.warps));
@@ -21,15 +27,15 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
       refuse_schedule(role.at.loc, "several replicas of the role that loads");
   }
   for (const plan::Atom& atom : schedule.place.atoms) {
-    std::string own = instruction_of(atom.stmt);
-    bool done = atom.instruction == plan::Instruction::tma;
-    if (atom.instruction == plan::Instruction::wgmma) done = !atom.swapped && plan::shape_text(atom) == own;
-    if (!done)
+    std::string own = instruction_of(atom.stmt), asked(plan::name_of(atom.instruction));
+    if (plan::has_shape(atom.instruction)) asked += " " + plan::shape_text(atom);
+    if (atom.swapped || asked != own)
       refuse_schedule(atom.at.loc, fmt::format("this instruction of {}{}", graph::text_of(atom.stmt),
-                                               own.empty() ? "" : fmt::format(" (it becomes wgmma {})", own)));
+                                               own.empty() ? "" : fmt::format(" (it becomes {})", own)));
   }
   for (const plan::Staging& staging : schedule.place.stagings) {
-    if (staging.via != plan::StoreVia::tma) refuse_schedule(staging.at.loc, "a store other than by TMA");
+    if (staging.via != plan::StoreVia::tma || !place::is_hopper(placed_.device))
+      refuse_schedule(staging.at.loc, "a store other than by TMA");
   }
   for (const plan::LoopPlan& loop : schedule.loops) {
     for (const plan::Slot& slot : loop.slots) check_slot(slot);
@@ -38,7 +44,7 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
   walk(kernel_.body, [&](const Stmt& stmt) {
     const auto* loop = std::get_if<For>(&stmt.node);
     const plan::LoopPlan* plan = loop == nullptr ? nullptr : schedule.find(names_.at(&stmt));
-    if (plan != nullptr && overlaps(loop->body)) check_guards(*loop, *plan);
+    if (plan != nullptr && is_pipelined(*loop, *plan)) check_guards(*loop, *plan);
   });
   return !diags_.has_errors();
 }
@@ -123,7 +129,7 @@ void Lowering::check_slot(const plan::Slot& slot) {
   if (slot.role.empty()) return;
   for (const auto& [stmt, name] : names_) {
     if (name != slot.stmt) continue;
-    const char* own = rings_.filled_by(*stmt) ? "load" : "math";
+    const char* own = rings_.filled_by_loader(*stmt) ? "load" : "math";
     if (slot.role != own)
       refuse_schedule(slot.at.loc,
                       fmt::format("{} in role {} (it is done by {})", graph::text_of(slot.stmt), slot.role, own));

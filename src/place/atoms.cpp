@@ -12,8 +12,6 @@ using roles::FragmentKind;
 namespace {
 
 constexpr std::size_t kMaxRank = 5;
-constexpr std::int64_t kPieceBits = 128;
-constexpr std::int64_t kMaxBox = 256;
 
 bool is_plain(const CopyAttrs& attrs) { return !attrs.rows && attrs.valid.empty(); }
 
@@ -32,14 +30,6 @@ bool is_trailing(const Region& region, const std::vector<std::int64_t>& shape) {
   return true;
 }
 
-/// Whether the expression is a multiple of `unit` for all values of its variables.
-bool is_multiple(const ExprRef& expr, std::int64_t unit) {
-  if (unit == 1) return true;
-  auto form = analysis::affine(expr);
-  if (!form || form->constant % unit != 0) return false;
-  return std::all_of(form->terms.begin(), form->terms.end(), [&](const auto& term) { return term.second % unit == 0; });
-}
-
 /// Neighbouring elements of a row that a thread holds.
 int piece_of(const FragmentHome& home) {
   if (home.kind == FragmentKind::rows) return 1;
@@ -55,36 +45,6 @@ bool is_zero(const ExprRef& e) {
 }
 
 // ---- Copies --------------------------------------------------------------------------------------------------------
-
-/// Why TMA cannot move this tile; empty where it can.
-std::string Placer::tma_obstacle(const Region& global, const Region& tile, const CopyAttrs& attrs) const {
-  const Buffer &tensor = global.buffer, &buffer = tile.buffer;
-  if (placed_.assumptions.unaligned.contains(tensor->name))
-    return fmt::format("the rows of `{}` do not start at multiples of 16 bytes", tensor->name);
-  if (attrs.rows) return "its rows are chosen by a table";
-  if (!attrs.valid.empty()) return "only a part of the tile is valid";
-  if (!is_zero(attrs.pad)) return "it is padded with other than zero";
-  if (tensor->type != buffer->type)
-    return fmt::format("it converts {} to {}", dtype_name(tensor->type), dtype_name(buffer->type));
-  if (dtype_bits(tensor->type) < 8) return fmt::format("it moves elements of {} bits", dtype_bits(tensor->type));
-  if (tensor->shape.size() > kMaxRank) return fmt::format("the tensor has {} dimensions", tensor->shape.size());
-  if (!tensor->strides.empty() && as_int(tensor->strides.back()) != 1)
-    return "the last stride of the tensor is not known to be 1";
-  auto extents = literal_extents(global);
-  if (!extents) return "the extents of the tile are no literals";
-  std::vector<std::int64_t> shape = static_shape(*buffer);
-  if (shape.size() > 2) return fmt::format("the tile has {} dimensions", shape.size());
-  if (folded(*extents) != folded(shape) || !is_whole(tile)) return "it fills a part of the tile";
-  // Where the rows of a tile are dropped as extents of 1, the box would not know them.
-  if (extents->back() != shape.back()) return "the rows of the tile run along another dimension";
-  if (extents->back() * dtype_bits(buffer->type) % kPieceBits != 0)
-    return fmt::format("its rows of {} elements are no multiple of 16 bytes", extents->back());
-  if (buffer->pad != 0) return "the rows of the tile are padded";
-  bool swizzled = placed_.shared.at(buffer.get()).swizzle != roles::Swizzle::none;
-  if (!swizzled && shape.size() == 2 && shape[0] > 1 && shape[1] > kMaxBox)
-    return fmt::format("its rows of {} elements are wider than a box", shape[1]);
-  return {};
-}
 
 /// Why vector accesses cannot move the fragment; empty where they can.
 std::string Placer::vector_obstacle(const Region& memory, const Buffer& fragment) const {
@@ -108,13 +68,15 @@ std::string Placer::vector_obstacle(const Region& memory, const Buffer& fragment
 }
 
 void Placer::load_shared(const Copy& copy) {
-  std::string why = tma_obstacle(copy.src, copy.dst, copy.attrs);
+  bool boxes = is_hopper(placed_.device);
+  std::string why =
+      boxes ? tma_obstacle(copy.src, copy.dst, copy.attrs) : cp_async_obstacle(copy.src, copy.dst, copy.attrs);
   auto asked = wishes_.in_order.find(copy.stmt.get());
   if (why.empty() && asked != wishes_.in_order.end()) why = asked->second;
   if (!why.empty())
     return by_threads(copy.stmt,
                       fmt::format("`{}` is loaded where the program says, not ahead,", copy.dst.buffer->name), why);
-  placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::tma_load};
+  placed_.atoms[copy.stmt.get()] = CopyAtom{boxes ? CopyWay::tma_load : CopyWay::cp_async_load};
 }
 
 void Placer::load_fragment(const Copy& copy) {
@@ -138,7 +100,7 @@ void Placer::store_global(const Copy& copy) {
   bool wide = from->shape.size() == 2 && static_shape(*from)[1] % 16 == 0;
   bool whole = literal_extents(copy.dst).has_value() && is_whole(copy.src);
   bool staged = home.kind == FragmentKind::wgmma_acc && narrow && wide && whole && is_plain(copy.attrs) &&
-                is_float(from->type) && is_float(to->type);
+                is_float(from->type) && is_float(to->type) && placed_.device.has(machine::Feature::stmatrix);
   if (staged && !read_.contains(to.get()) && !placed_.assumptions.unaligned.contains(to->name) &&
       to->shape.size() <= kMaxRank && (to->strides.empty() || as_int(to->strides.back()) == 1)) {
     placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::staged_store};

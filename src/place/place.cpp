@@ -9,10 +9,17 @@ namespace plait::place {
 using namespace ir;
 
 Diagnostics missing_features(const Kernel& kernel, const machine::Device& device) {
+  using machine::Feature;
   Diagnostics found;
-  if (!device.has(machine::Feature::tma) || !device.has(machine::Feature::wgmma))
-    found.error(Rule::place_device, kernel.loc, fmt::format("{} has no TMA or no wgmma", device.name));
+  bool warps = device.has(Feature::cp_async) && device.has(Feature::ldmatrix) && device.has(Feature::mma);
+  if (!is_hopper(device) && !warps)
+    found.error(Rule::place_device, kernel.loc,
+                fmt::format("{} has neither TMA and wgmma nor cp.async, ldmatrix and mma", device.name));
   return found;
+}
+
+bool is_hopper(const machine::Device& device) {
+  return device.has(machine::Feature::tma) && device.has(machine::Feature::wgmma);
 }
 
 Placer::Placer(const Kernel& kernel, const machine::Device& device, const Assumptions& assumptions,

@@ -12,7 +12,8 @@
 /// before any schedule, on the serial program; docs/design.md, "Placement".
 namespace plait::place {
 
-/// Of wgmma: rows of a result that one warpgroup computes, bytes of k that one instruction takes, and the most columns.
+/// Of products on tensor cores: rows of a result that one warpgroup computes, bytes of k that one instruction takes, and
+/// the most columns.
 inline constexpr std::int64_t kWarpgroupRows = 64;
 inline constexpr std::int64_t kDepthBytes = 32;
 inline constexpr std::int64_t kMaxProductColumns = 256;
@@ -57,9 +58,11 @@ struct FragmentHome {
   ir::Buffer of = {};       ///< rows: a fragment whose rows these are
 };
 
-/// `A` of each product from shared memory or from registers.
+/// On tensor cores, `A` of each product from shared memory or from registers: by wgmma, or by mma.sync, each warp its
+/// rows of the same accumulator.
 struct GemmAtom {
   bool a_in_registers = false;
+  bool by_warps = false;
 };
 /// Without tensor cores: each thread the elements of the result that it owns, k ascending, from operands in memory.
 struct EachGemmAtom {};
@@ -67,6 +70,7 @@ struct EachGemmAtom {};
 struct ThreadsAtom {};
 enum class CopyWay {
   tma_load,         ///< global to shared, by a box of a tensor map
+  cp_async_load,    ///< the same by the threads that compute, in pieces that arrive later
   tma_store,        ///< shared to global, the same
   staged_store,     ///< registers to global through shared memory: stmatrix, then TMA
   staged_elements,  ///< the same where TMA cannot store: stmatrix, then all threads element by element
@@ -112,6 +116,9 @@ struct Placed {
 /// Refuses, at its statement, what has no placement on the device.
 Result<Placed> place(const ir::Kernel& kernel, const machine::Device& device, const Assumptions& assumptions = {},
                      const Wishes& wishes = {});
+
+/// Whether products are wgmma and tiles come by TMA, else by mma.sync and cp.async.
+bool is_hopper(const machine::Device& device);
 
 /// Whether the region is the whole of its on-chip buffer.
 bool is_whole(const ir::Region& region);

@@ -79,7 +79,9 @@ class Placer {
   void store_global(const Copy& copy);
   void store_shared(const Copy& copy);
   void move_fragment(const Copy& copy);
+  std::string load_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   std::string tma_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
+  std::string cp_async_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   std::string vector_obstacle(const ir::Region& memory, const ir::Buffer& fragment) const;
   void place_nest(const ir::StmtRef& stmt);
   std::string nest_obstacle(const ir::For& nest, const std::vector<NestLine>& lines) const;
@@ -113,6 +115,8 @@ class Placer {
 std::optional<std::vector<std::int64_t>> literal_extents(const ir::Region& region);
 /// The extents without those of 1.
 std::vector<std::int64_t> folded(const std::vector<std::int64_t>& extents);
+/// Whether the expression is a multiple of `unit` for all values of its variables.
+bool is_multiple(const ir::ExprRef& expr, std::int64_t unit);
 /// What tensor cores multiply unasked.
 bool is_product_type(ir::DType type);
 bool is_fragment(const ir::Buffer& buffer);

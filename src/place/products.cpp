@@ -53,6 +53,8 @@ std::string Placer::tensor_obstacle(const Stmt& stmt) const {
   if (std::string why = operand_obstacle(a, !attrs.trans_a, true); !why.empty()) return why;
   if (std::string why = operand_obstacle(b, attrs.trans_b, false); !why.empty()) return why;
   if (a.buffer->type != b.buffer->type) return "its operands are of two types";
+  if (!is_hopper(placed_.device) && dtype_bits(a.buffer->type) != 16)
+    return fmt::format("mma of {} is not used here", dtype_name(a.buffer->type));
   if (c.buffer->shape.size() != 2 || !may_hold(c.buffer) || !is_whole(c) || c.buffer->type != DType::f32)
     return fmt::format("the result `{}` is no whole f32 fragment", c.buffer->name);
   std::vector<std::int64_t> shape = static_shape(*c.buffer);
@@ -94,7 +96,7 @@ void Placer::place_product(const StmtRef& stmt) {
   }
   multiplied_.insert(c.buffer.get());
   if (registers) multiplied_.insert(a.buffer.get());
-  placed_.atoms[stmt.get()] = GemmAtom{registers};
+  placed_.atoms[stmt.get()] = GemmAtom{registers, !is_hopper(placed_.device)};
 }
 
 /// Without tensor cores: the result stays in registers where it can, both operands lie in memory.

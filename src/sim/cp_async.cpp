@@ -96,7 +96,7 @@ Step run(Machine& m, Warp& w, const act::CpAsync& a) {
   if (!whole_warp(m, w)) return Step::next;
   prepare(w);
   w.copies.last_site = w.site;
-  Clock group = w.copies.committed() + 1;
+  Clock group = w.copies.used = w.copies.committed() + 1;
   auto all = std::make_shared<std::vector<Piece>>();
   for (int lane = 0; lane < kLanes && m.checks(); ++lane) {
     Component component = w.copies.components[static_cast<std::size_t>(lane)];

@@ -50,8 +50,7 @@ void check_stores(Machine& m, Block& block) {
       }
     }
     const CopyGroups& copies = warp->copies;
-    Clock used = copies.committed() + (copies.under_way.back() > 0 ? 1 : 0);
-    if (!copies.components.empty() && block.final.memory.get(copies.components[0]) < used) {
+    if (!copies.components.empty() && block.final.memory.get(copies.components[0]) < copies.used) {
       fail_exit(m, block, copies.last_site,
                 fmt::format("before {} is complete: no cp_wait follows", statement(m, copies.last_site)));
     }

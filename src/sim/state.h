@@ -136,6 +136,7 @@ struct BulkGroups {
 struct CopyGroups {
   std::vector<Component> components;  ///< one a lane, made at first use
   std::vector<int> under_way = {0};   ///< of each group, the last one open
+  Clock used = 0;                     ///< the last group that has a copy
   std::int32_t last_site = 0;
   Clock committed() const { return static_cast<Clock>(under_way.size() - 1); }
 };

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include <set>
+
 #include "emit/cuda/emitter.h"
+#include "ir/build.h"
+#include "roles/visit.h"
 
 namespace plait::emit::cuda {
 namespace {
@@ -178,12 +182,52 @@ bool whole_periods(const roles::SmemDecl& smem, std::int64_t row_step) {
   return smem.swizzle == roles::Swizzle::none || row_step * row_pitch(smem) % period == 0;
 }
 
-std::string inside_text(Emitter& e, const ir::BufferDecl& tensor, const std::vector<std::string>& index) {
-  std::size_t rank = index.size();
-  auto within = [&](std::size_t d) {
-    return fmt::format("{} < {}", index[d], expr_text(e, tensor.shape[d], Level::shift));
-  };
-  return rank >= 2 ? within(rank - 2) + " && " + within(rank - 1) : within(rank - 1);
+/// What can only be 0 or more: numbers of threads and blocks, counters from there on, and sums, products and the like
+/// of them, also by the name of a let.
+class Naturals {
+ public:
+  explicit Naturals(const roles::Program& program) {
+    const roles::Builtins& own = program.builtins;
+    for (const ir::Var& var : {own.block, own.block_x, own.block_y, own.block_z, own.blocks, own.replica, own.thread,
+                               own.warp, own.lane, own.cluster_rank, own.sms})
+      known_.insert(var.get());
+    for (const ir::Var& dim : program.dims) known_.insert(dim.get());
+    for (const roles::Let& let : program.lets) note(let.var, let.value);
+    roles::for_each_body(program, [&](const roles::Body& body) {
+      roles::walk(body, [&](const roles::Stmt& stmt) {
+        if (const auto* let = std::get_if<roles::Let>(&stmt.node)) note(let->var, let->value);
+        if (const auto* loop = std::get_if<roles::For>(&stmt.node)) note(loop->var, loop->begin);
+      });
+    });
+  }
+
+  bool has(const ir::ExprRef& expr) const {
+    if (auto value = ir::as_int(expr)) return *value >= 0;
+    if (const auto* ref = std::get_if<ir::VarRef>(&expr->node)) return known_.contains(ref->var.get());
+    if (const auto* cast = std::get_if<ir::Cast>(&expr->node)) return has(cast->a);
+    const auto* node = std::get_if<ir::Binary>(&expr->node);
+    if (node == nullptr || node->op == ir::BinaryOp::sub || !has(node->a)) return false;
+    return node->op == ir::BinaryOp::mod || has(node->b);
+  }
+
+ private:
+  void note(const ir::Var& var, const ir::ExprRef& value) {
+    if (has(value)) known_.insert(var.get());
+  }
+
+  std::set<const ir::VarDecl*> known_;
+};
+
+/// `index`: of the piece, whose tile begins at `begin`.
+std::string inside_text(Emitter& e, const roles::TensorRef& tile, const std::vector<std::string>& index) {
+  Naturals naturals(e.program);
+  std::string text;
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    std::string least = naturals.has(tile.index[d]) ? "" : fmt::format("{} >= 0 && ", index[d]);
+    text += fmt::format("{}{}{} < {}", d == 0 ? "" : " && ", least, index[d],
+                        expr_text(e, tile.tensor->shape[d], Level::shift));
+  }
+  return text;
 }
 
 /// `index` with row and column of a piece added.
@@ -211,7 +255,7 @@ void emit_even_pieces(Emitter& e, const roles::CpAsync& s, const Pieces& p) {
   e.line("#pragma unroll");
   e.open(fmt::format("for (int i = 0; i < {}; ++i)", p.per_thread));
   std::string row = fmt::format("row + i * {}", p.row_step);
-  e.line(fmt::format("const bool inside = {};", inside_text(e, *tensor, moved(index, row, "column"))));
+  e.line(fmt::format("const bool inside = {};", inside_text(e, s.src, moved(index, row, "column"))));
   e.line(fmt::format("{}(to + i * {}, from + {}, inside ? 16 : 0);", e.helper("cp_async_16"),
                      p.row_step * row_pitch(*s.dst.smem), tensor_offset(e, tensor, step)));
   e.close();
@@ -230,7 +274,7 @@ void emit(Emitter& e, const roles::CpAsync& s) {
   e.open(fmt::format("for (int i = 0; i < {}; ++i)", p.per_thread));
   e.line(fmt::format("const int piece = i * {} + {};", e.threads, thread));
   e.line(fmt::format("const int row = piece / {}, column = piece % {} * {};", p.per_row, p.per_row, p.per_piece));
-  e.line(fmt::format("const bool inside = {};", inside_text(e, *s.src.tensor, index)));
+  e.line(fmt::format("const bool inside = {};", inside_text(e, s.src, index)));
   std::string copy = fmt::format("{}({}, {} + {}, inside ? 16 : 0);", e.helper("cp_async_16"),
                                  element_address(e, s.dst, "row", "column"), e.use(s.src.tensor),
                                  tensor_offset(e, s.src.tensor, index));

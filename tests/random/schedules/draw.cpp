@@ -149,7 +149,10 @@ Schedule attempt(const Scheduled& of, Rng& rng) {
   schedule.place.work = draw_work(rng);
   const bool roles = rng.chance(50), shared = rng.chance(30);
   const int replicas = static_cast<int>(rng.between(1, 2));
-  if (roles) {
+  const bool loader = of.device.has(machine::Feature::tma);
+  if (roles && !loader) {
+    schedule.place.roles = {{"math", 4, replicas, plan::Axis::rows, {}}};
+  } else if (roles) {
     plan::Role load{"load", 4, 1, plan::Axis::rows, {}}, math{"math", 4, replicas, plan::Axis::rows, {}};
     if (rng.chance(30)) load.regs = rng.pick({24, 40});
     if (rng.chance(30)) math.regs = rng.pick({168, 208, 232});
@@ -162,7 +165,10 @@ Schedule attempt(const Scheduled& of, Rng& rng) {
     // More versions than are needed do no harm.
     if (shared && !plan.versions.empty()) ++plan.versions.front().count;
     plan.planner = "hand";
-    if (roles) give_roles(plan, graph, replicas, rng);
+    if (roles && loader) give_roles(plan, graph, replicas, rng);
+    if (roles && !loader) {
+      for (plan::Slot& slot : plan.slots) slot.role = "math";
+    }
     if (rng.chance(20)) let_fly(plan, graph, rng);
     schedule.loops.push_back(std::move(plan));
   }

@@ -166,7 +166,7 @@ std::vector<Case> all_cases(std::size_t count) {
 /// The programs of one sample by trip count, each with what its serial schedule gives.
 class Programs {
  public:
-  explicit Programs(const Sample& sample) : sample_(sample) {}
+  Programs(const Sample& sample, const machine::Device& device) : sample_(sample), device_(device) {}
 
   void check(const Case& c) {
     SCOPED_TRACE(
@@ -192,7 +192,7 @@ class Programs {
       ADD_FAILURE() << kernel.diagnostics().render();
       return nullptr;
     }
-    auto program = std::make_unique<ScheduledProgram>(std::move(*kernel), sample_.dims(trips), 7);
+    auto program = std::make_unique<ScheduledProgram>(std::move(*kernel), sample_.dims(trips), 7, device_);
     const ScheduledProgram::Finding found = program->run_serial();
     if (!found.problem.empty() || !found.refused.empty()) {
       ADD_FAILURE() << found.problem << found.refused;
@@ -203,23 +203,29 @@ class Programs {
   }
 
   const Sample& sample_;
+  const machine::Device& device_;
   std::map<std::int64_t, std::unique_ptr<ScheduledProgram>> made_;
 };
 
-class Kernels : public testing::TestWithParam<std::size_t> {};
+class Kernels : public testing::TestWithParam<std::tuple<bool, std::size_t>> {};
 
 TEST_P(Kernels, AnyStagesAndTripsGiveTheSameBytes) {
+  const auto [tma, number] = GetParam();
   const std::vector<Sample> all = samples();
-  Rng rng(20);
+  Rng rng(tma ? 20 : 80);
   const bool whole = std::getenv("PLAIT_SOAK") != nullptr;
-  Programs programs(all.at(GetParam()));
+  Programs programs(all.at(number), tma ? gpu() : gpu_without_tma());
   for (const Case& c : whole ? all_cases(all.size()) : pairwise(all.size(), rng)) {
-    if (c.sample == GetParam()) programs.check(c);
+    if (c.sample == number) programs.check(c);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Samples, Kernels, testing::Range<std::size_t>(0, samples().size()),
-                         [](const auto& at) { return samples()[at.param].label; });
+INSTANTIATE_TEST_SUITE_P(Samples, Kernels,
+                         testing::Combine(testing::Bool(), testing::Range<std::size_t>(0, samples().size())),
+                         [](const auto& at) {
+                           return samples()[std::get<1>(at.param)].label +
+                                  (std::get<0>(at.param) ? "" : "_without_tma");
+                         });
 
 TEST(KernelSamples, HaveEveryKernelWithAPipelinedLoop) {
   std::set<std::string> known;

@@ -45,23 +45,34 @@ const machine::Device& gpu() {
   return device;
 }
 
-ScheduledProgram::ScheduledProgram(ir::Kernel kernel, std::map<std::string, std::int64_t> dims, std::uint64_t seed)
-    : kernel_(std::move(kernel)), graphs_(graph::build(kernel_)), dims_(std::move(dims)), seed_(seed) {}
+const machine::Device& gpu_without_tma() {
+  static const machine::Device device = *machine::load_device("a100");
+  return device;
+}
+
+ScheduledProgram::ScheduledProgram(ir::Kernel kernel, std::map<std::string, std::int64_t> dims, std::uint64_t seed,
+                                   const machine::Device& device)
+    : kernel_(std::move(kernel)),
+      graphs_(graph::build(kernel_)),
+      dims_(std::move(dims)),
+      seed_(seed),
+      device_(device) {}
 
 Result<pipeline::Derived> ScheduledProgram::derive(const plan::Schedule& schedule) const {
   pipeline::DeriveOptions options;
   options.assumptions = pipeline::assume(kernel_, dims_);
   options.schedule = schedule;
   options.graphs = &graphs_;
-  return pipeline::derive(kernel_, gpu(), options);
+  return pipeline::derive(kernel_, device_, options);
 }
 
 namespace {
 
 /// A simulation in which nothing was found, or a throw with what was.
-sim::Trial clean_trial(const roles::Program& program, const sim::Call& call, int sms, std::uint64_t interleaving) {
+sim::Trial clean_trial(const roles::Program& program, const machine::Device& device, const sim::Call& call, int sms,
+                       std::uint64_t interleaving) {
   sim::Options options;
-  options.costs = sim::costs_of(gpu());
+  options.costs = sim::costs_of(device);
   options.interleaving = interleaving;
   auto trial = sim::run_trial(program, call, sms, options);
   if (!trial) throw InternalError(trial.diagnostics().render());
@@ -84,7 +95,7 @@ const sim::Trial& ScheduledProgram::serial(int replicas) {
     if (!call) throw InternalError(call.diagnostics().render());
     call_.emplace(std::move(*call));
   }
-  return serial_.emplace(replicas, clean_trial(made->program, *call_, 2, 0)).first->second;
+  return serial_.emplace(replicas, clean_trial(made->program, device_, *call_, 2, 0)).first->second;
 }
 
 std::vector<std::string> ScheduledProgram::tensor_names() const {
@@ -142,13 +153,13 @@ ScheduledProgram::Finding ScheduledProgram::run(const plan::Schedule& schedule) 
   const bool pieces = pipeline::asks_for_pieces(schedule.place.work);
   const int first_sms = 1 + static_cast<int>(seed_ % 2);
   std::optional<sim::Trial> in_pieces;
-  if (pieces) in_pieces.emplace(clean_trial(made->program, *call_, first_sms + 2, 0));
+  if (pieces) in_pieces.emplace(clean_trial(made->program, device_, *call_, first_sms + 2, 0));
   const sim::Trial& want = pieces ? *in_pieces : serial(replicas);
   if (std::string wrong = pieces ? compare_with_interpreter(want) : ""; !wrong.empty()) return {{}, wrong};
   for (int n = 1; n <= kInterleavings; ++n) {
     const auto interleaving = seed_ * kInterleavings + static_cast<std::uint64_t>(n);
     const int sms = pieces ? first_sms + 2 : made->program.cluster * (n - 1 + first_sms);
-    const sim::Trial got = clean_trial(made->program, *call_, sms, interleaving);
+    const sim::Trial got = clean_trial(made->program, device_, *call_, sms, interleaving);
     const int differs = sim::first_difference(want, got);
     if (differs >= 0)
       return {{},

@@ -7,16 +7,20 @@
 
 namespace plait::test {
 
+/// Where another role loads by TMA, and where the threads that compute load for themselves.
 const machine::Device& gpu();
+const machine::Device& gpu_without_tma();
 
 /// A program, one call of it, and what its serial schedules leave in the tensors.
 class ScheduledProgram {
  public:
-  ScheduledProgram(ir::Kernel kernel, std::map<std::string, std::int64_t> dims, std::uint64_t seed);
+  /// The device must outlive the program.
+  ScheduledProgram(ir::Kernel kernel, std::map<std::string, std::int64_t> dims, std::uint64_t seed,
+                   const machine::Device& device = gpu());
   ScheduledProgram(const ScheduledProgram&) = delete;
   ScheduledProgram& operator=(const ScheduledProgram&) = delete;
 
-  Scheduled scheduled() const { return {kernel_, graphs_, gpu()}; }
+  Scheduled scheduled() const { return {kernel_, graphs_, device_}; }
   struct Finding {
     std::string refused;  ///< why there is no lowering
     std::string problem;  ///< what is wrong
@@ -36,6 +40,7 @@ class ScheduledProgram {
   std::vector<graph::TaskGraph> graphs_;
   std::map<std::string, std::int64_t> dims_;
   std::uint64_t seed_;
+  const machine::Device& device_;
   std::optional<sim::Call> call_;
   std::map<int, sim::Trial> serial_;  ///< by replicas
 };
