@@ -2,6 +2,7 @@
 
 #include "pipeline/clusters.h"
 #include "pipeline/default_work.h"
+#include "pipeline/instructions.h"
 #include "pipeline/renamed.h"
 #include "pipeline/unread.h"
 #include "place/swap.h"
@@ -21,6 +22,17 @@ place::Wishes wishes_of(const plan::Schedule& schedule) {
     if (role.name == "math") wishes.replicas = role.replicas;
   }
   return wishes;
+}
+
+/// Says in the schedule which instruction each product and each copy of the kernel becomes.
+void name_instructions(plan::Schedule& schedule, const Kernel& written, const place::Placed& placed) {
+  std::set<std::string> known;
+  for (const auto& [stmt, name] : graph::name_statements(written)) {
+    if (std::holds_alternative<TileOp>(stmt->node)) known.insert(graph::text_of(name));
+  }
+  for (plan::Atom& atom : instructions_of(placed)) {
+    if (known.contains(graph::text_of(atom.stmt))) schedule.place.atoms.push_back(std::move(atom));
+  }
 }
 
 }  // namespace
@@ -59,6 +71,7 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
     Cluster cluster = worthwhile_cluster(*placed, work);
     (cluster.axis == 0 ? work.cluster_x : work.cluster_y) = cluster.blocks;
     schedule.place.work = work;
+    if (!place::is_hopper(device)) name_instructions(derived.schedule, written, *placed);
   }
   derived.remarks.insert(derived.remarks.end(), placed->remarks.begin(), placed->remarks.end());
   auto program = lower(*placed, schedule, &derived.remarks, pieces ? &*pieces : nullptr);

@@ -3,11 +3,21 @@
 #include <algorithm>
 
 #include "ir/visit.h"
+#include "pipeline/instructions.h"
 #include "pipeline/lowering.h"
 
 namespace plait::pipeline {
 
 using namespace ir;
+
+namespace {
+
+std::string instruction_text(const plan::Atom& atom) {
+  std::string text(plan::name_of(atom.instruction));
+  return plan::has_shape(atom.instruction) ? text + " " + plan::shape_text(atom) : text;
+}
+
+}  // namespace
 
 /// Whether all that a schedule asks for is done here; the rest is refused at its line.
 bool Lowering::carries_out(const plan::Schedule& schedule) {
@@ -27,9 +37,8 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
       refuse_schedule(role.at.loc, "several replicas of the role that loads");
   }
   for (const plan::Atom& atom : schedule.place.atoms) {
-    std::string own = instruction_of(atom.stmt), asked(plan::name_of(atom.instruction));
-    if (plan::has_shape(atom.instruction)) asked += " " + plan::shape_text(atom);
-    if (atom.swapped || asked != own)
+    std::string own = instruction_of(atom.stmt);
+    if (atom.swapped || instruction_text(atom) != own)
       refuse_schedule(atom.at.loc, fmt::format("this instruction of {}{}", graph::text_of(atom.stmt),
                                                own.empty() ? "" : fmt::format(" (it becomes {})", own)));
   }
@@ -64,8 +73,7 @@ void Lowering::check_work() {
     refused("order hilbert over a grid of one axis");
   if (work.kind == plan::WorkKind::dynamic) {
     if (cluster) refused("work dynamic with a cluster");
-    if (rings_.all().empty())
-      refused("work dynamic where nothing is loaded ahead (the role that loads hands out tiles)");
+    if (rings_.all_own()) refused("work dynamic where no role loads ahead (that role hands out tiles)");
   }
   if (work_.pieces() != nullptr) check_pieces();
 }
@@ -106,20 +114,10 @@ void Lowering::refuse_schedule(const Loc& loc, const std::string& what) {
                "leave it out of the schedule, or write the roles by hand");
 }
 
-/// The shape and the operands of the wgmma that a product becomes, as schedules write them; empty for other statements.
+/// The instruction that a product or a copy becomes, as schedules write it; empty for other statements.
 std::string Lowering::instruction_of(const graph::StmtName& name) const {
-  for (const auto& [stmt, own] : names_) {
-    auto placed = placed_.atoms.find(stmt);
-    if (own != name || placed == placed_.atoms.end()) continue;
-    const auto* gemm = std::get_if<place::GemmAtom>(&placed->second);
-    if (gemm == nullptr) continue;
-    const TileOp& op = std::get<TileOp>(stmt->node);
-    plan::Atom atom;
-    atom.m = place::kWarpgroupRows;
-    atom.n = static_cast<int>(static_shape(*op.operands[2].buffer).back());
-    atom.k = static_cast<int>(place::kDepthBytes * 8 / dtype_bits(op.operands[0].buffer->type));
-    atom.a = gemm->a_in_registers ? plan::Operand::registers : plan::Operand::shared;
-    return plan::shape_text(atom);
+  for (const plan::Atom& atom : instructions_of(placed_)) {
+    if (atom.stmt == name) return instruction_text(atom);
   }
   return {};
 }

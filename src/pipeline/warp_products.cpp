@@ -18,6 +18,7 @@ void Lowering::warp_product(const Stmt& stmt, const place::GemmAtom& atom) {
   if (attrs.clear_accum) each(fragment(c), [&](const Values&) { return zero_of(c->type); });
   Fragment left, right = b_.fragment(fresh(b->name + "_k"), b->type, {columns, step}, FragmentKind::mma_b);
   if (!atom.a_in_registers) left = b_.fragment(fresh(a->name + "_k"), a->type, {rows, step}, FragmentKind::wgmma_a);
+  BodyScope scope(*this);
   b_.unrolled(fresh("kk"), depth / step, [&](const Value& kk) {
     Value k = step * kk;
     if (left != nullptr) {

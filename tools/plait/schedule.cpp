@@ -5,6 +5,7 @@
 #include "device_program.h"
 #include "machine/load.h"
 #include "pipeline/default_work.h"
+#include "pipeline/derive.h"
 #include "plan/check.h"
 #include "plan/rules.h"
 #include "runtime/files.h"
@@ -45,7 +46,12 @@ Outcome schedule(const ScheduleOptions& options) {
   if (options.given.empty()) {
     auto made = plan::plan_by_rules(session->kernel, *device);
     if (!made) return failed(made.diagnostics());
-    made->schedule.place.work = pipeline::default_work(session->kernel);
+    made->schedule.place.work = pipeline::default_work(session->kernel, *device);
+    // Where no other role loads, the instructions are said, too.
+    if (!place::is_hopper(*device) && !place::missing_features(session->kernel, *device).has_errors()) {
+      auto derived = pipeline::derive(session->kernel, *device);
+      if (derived) made->schedule = std::move(derived->schedule);
+    }
     return deliver(made->schedule, made->reasons);
   }
   auto given = read_schedule(options.given);

@@ -113,6 +113,13 @@ std::vector<Form> forms() {
             "0]^T\n"
             "    ldmatrix b[0, 0] <- S[1, 0, 0]^T\n    mma c <- a, b\n    store Y[0, 0] <- c\n",
             "  smem S: bf16[2, 64, 128] swizzle 128\n")},
+      {"mma_warpgroup_sm80", "sm_80",
+       role(
+           "    fragment a: bf16[128, 16] wgmma_a\n    fragment p: bf16[128, 32] wgmma_a\n    fragment b: bf16[24, 16] "
+           "mma_b\n    fragment c: f32[128, 24] wgmma_acc\n"
+           "    ldmatrix a[0, 0] <- S[0, 0, 0]\n    ldmatrix p[0, 0] <- S[0, 0, 0]\n    ldmatrix b[0, 0] <- S[1, 0, "
+           "0]^T\n    mma c <- a, b\n    mma c <- p[0, 16], b\n    store Y[0, 0] <- c\n",
+           "  smem S: bf16[2, 128, 128] swizzle 128\n")},
       {"cp_async_sm80", "sm_80",
        role("    cp_async S[0, 0, 0] <- X[0, 0] rows 64 columns 128\n    cp_commit\n    cp_async S[1, 0, 0] <- X[0, 0] "
             "rows 5 columns 24\n"

@@ -317,6 +317,7 @@ constexpr Case kMatrix[] = {
      "`d` is [16, 8], `a` [16, 16] and `b` [8, 32] [mma-operand]"},
     {kSmall, "fragment d: f32[16, 8] mma_acc", "fragment d: bf16[16, 8] mma_acc",
      "mma of bf16 and bf16 into bf16 [mma-operand]"},
+    {kSmall, "mma d <- a, b", "mma d <- a[0, 8], b", "columns 8 to 23 of `a`, which has 16 [mma-operand]"},
     {kSmall, "mma d <- a, b", "mma d <- b, a", "`b` is a mma_b fragment, and a mma_a one is taken here [mma-operand]"},
     {kSmall, "ldmatrix a[0, 0] <- P[0, 0]", "ldmatrix a[0, 0] <- P[0, 4]",
      "the tile begins at byte 8 of a row of `P` [matrix-move]"},

@@ -202,6 +202,53 @@ TEST(Values, MmaThroughCopiesAndLdmatrix) {
   expect_clean(text, {{"M", 50}}, 2);
 }
 
+// Each warp multiplies its rows of a warpgroup's fragments; A is loaded whole, and taken 16 columns at a time.
+TEST(Values, MmaOfAWarpgroup) {
+  const char* text = R"(roles gemm(A: in f16[M, 64], B: in f16[64, 32], C: out f32[M, 32]) device a100:
+  launch ceildiv(i32(M), 128)
+  smem A_s: f16[128, 64] swizzle 128
+  smem B_s: f16[64, 32] swizzle 64
+  role math warps 4:
+    fragment acc: f32[128, 32] wgmma_acc
+    fragment a: f16[128, 64] wgmma_a
+    fragment b: f16[32, 16] mma_b
+    cp_async A_s[0, 0] <- A[block * 128, 0] rows 128 columns 64
+    cp_async B_s[0, 0] <- B[0, 0] rows 64 columns 32
+    cp_commit
+    cp_wait 0
+    sync_threads
+    each r, c in acc:
+      acc[r, c] = 0.0
+    ldmatrix a[0, 0] <- A_s[0, 0]
+    for kk in unrolled(4):
+      ldmatrix b[0, 0] <- B_s[16 * kk, 0]^T
+      mma acc <- a[0, 16 * kk], b
+    store C[block * 128, 0] <- acc
+)";
+  Trial trial = simulated(text, {{"M", 150}});
+  ASSERT_EQ(trial.outcome.diagnostics.render(), "");
+  std::vector<double> a = elements(trial, 0), b = elements(trial, 1), c = elements(trial, 2), turned(b.size());
+  for (std::size_t i = 0; i < b.size(); ++i) turned[i % 32 * 64 + i / 32] = b[i];
+  for (std::size_t i = 0; i < c.size(); ++i) ASSERT_EQ(c[i], product(a, turned, 64, i / 32, i % 32)) << i;
+  expect_clean(text, {{"M", 150}}, 2);
+}
+
+// A group without copies is done when it is committed: nobody need wait for it.
+TEST(Values, GroupsWithoutCopiesNeedNoWait) {
+  const char* text = R"(roles copy(A: in f32[N], B: out f32[N]) device a100:
+  launch 1
+  smem S: f32[1, 128]
+  role math warps 4:
+    cp_async S[0, 0] <- A[0] rows 1 columns 128
+    cp_commit
+    cp_wait 0
+    cp_commit
+    sync_threads
+    put B[thread] = S[0, thread]
+)";
+  expect_clean(text, {{"N", 128}});
+}
+
 TEST(Values, BulkCopiesThroughARing) {
   const char* text = R"(roles copy(A: in f32[N], B: out f32[N]) device h200:
   require N % 256 == 0

@@ -86,7 +86,7 @@ matmul_sm80(const bf16* __restrict__ A,
         const bf16* from = A + ((long long)(m + row)) * K + s * 64 + column;
         #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const bool inside = m + row + i * 32 >= 0 && m + row + i * 32 < M && s * 64 + column >= 0 && s * 64 + column < K;
+          const bool inside = m + row + i * 32 < M && s * 64 + column < K;
           cp_async_16(to + i * 4096, from + (long long)(i * 32) * K, inside ? 16 : 0);
         }
       }
@@ -97,7 +97,7 @@ matmul_sm80(const bf16* __restrict__ A,
         const bf16* from = B + ((long long)(c + row)) * K + s * 64 + column;
         #pragma unroll
         for (int i = 0; i < 8; ++i) {
-          const bool inside = c + row + i * 32 >= 0 && c + row + i * 32 < N && s * 64 + column >= 0 && s * 64 + column < K;
+          const bool inside = c + row + i * 32 >= 0 && c + row + i * 32 < N && s * 64 + column < K;
           cp_async_16(to + i * 4096, from + (long long)(i * 32) * K, inside ? 16 : 0);
         }
       }
@@ -137,7 +137,7 @@ matmul_sm80(const bf16* __restrict__ A,
           const bf16* from = A + ((long long)(m + row)) * K + ahead * 64 + column;
           #pragma unroll
           for (int i = 0; i < 4; ++i) {
-            const bool inside = m + row + i * 32 >= 0 && m + row + i * 32 < M && ahead * 64 + column >= 0 && ahead * 64 + column < K;
+            const bool inside = m + row + i * 32 < M && ahead * 64 + column >= 0 && ahead * 64 + column < K;
             cp_async_16(to + i * 4096, from + (long long)(i * 32) * K, inside ? 16 : 0);
           }
         }
