@@ -26,6 +26,7 @@ Result<const plait_roles*> Variants::serving(const runtime::Args& args) {
   if (found == first_) return nullptr;
   std::string key = fmt::format("{} | {} | {}", fmt::join(found.unaligned, " "), fmt::join(found.ragged, " "),
                                 fmt::join(found.straddling, " "));
+  for (const auto& [name, bytes] : found.granules) key += fmt::format(" | {} {}", name, bytes);
   std::lock_guard lock(mutex_);
   std::unique_ptr<plait_roles>& variant = others_[key];
   if (variant != nullptr) return variant.get();

@@ -31,24 +31,25 @@ class Collector {
  public:
   void body(const roles::Body& statements) {
     for (const roles::StmtRef& stmt : statements) {
-      std::visit(Overload{
-                     [&](const roles::For& s) { body(s.body); },
-                     [&](const roles::While& s) { body(s.body); },
-                     [&](const roles::If& s) {
-                       body(s.then_body);
-                       body(s.else_body);
-                     },
-                     [&](const roles::Elect& s) { body(s.body); },
-                     [&](const roles::OneWarp& s) { body(s.body); },
-                     [&](const roles::LoadTensor& s) { add(s.src, fragment_piece(*s.dst), true); },
-                     [&](const roles::StoreTensor& s) { add(s.dst, fragment_piece(*s.src), true); },
-                     [&](const roles::CpAsync& s) { add(s.src, bulk_piece(s.src), true); },
-                     [&](const roles::BulkLoad& s) { add(s.src, bulk_piece(s.src), false); },
-                     [&](const roles::BulkStore& s) { add(s.dst, bulk_piece(s.dst), false); },
-                     // Every other statement moves no rows of a tensor, or does so through a map.
-                     [](const auto&) {},
-                 },
-                 stmt->node);
+      std::visit(
+          Overload{
+              [&](const roles::For& s) { body(s.body); },
+              [&](const roles::While& s) { body(s.body); },
+              [&](const roles::If& s) {
+                body(s.then_body);
+                body(s.else_body);
+              },
+              [&](const roles::Elect& s) { body(s.body); },
+              [&](const roles::OneWarp& s) { body(s.body); },
+              [&](const roles::LoadTensor& s) { add(s.src, fragment_piece(*s.dst), true); },
+              [&](const roles::StoreTensor& s) { add(s.dst, fragment_piece(*s.src), true); },
+              [&](const roles::CpAsync& s) { add(s.src, s.piece * 8 / ir::dtype_bits(s.src.tensor->type), true); },
+              [&](const roles::BulkLoad& s) { add(s.src, bulk_piece(s.src), false); },
+              [&](const roles::BulkStore& s) { add(s.dst, bulk_piece(s.dst), false); },
+              // Every other statement moves no rows of a tensor, or does so through a map.
+              [](const auto&) {},
+          },
+          stmt->node);
     }
   }
   std::map<const ir::BufferDecl*, Piece> found;

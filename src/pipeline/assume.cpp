@@ -9,9 +9,16 @@ using namespace ir;
 namespace {
 
 /// TMA addresses rows that start at multiples of so many bits.
-constexpr std::int64_t kRowBits = 128;
+constexpr int kRowBits = 128;
 /// Lines of L2.
 constexpr std::int64_t kLineBits = 1024;
+
+/// The most bytes, a power of two, that so many bits are a multiple of.
+int granule_of(std::int64_t bits) {
+  int bytes = kRowBits / 8;
+  while (bytes > 1 && bits % (bytes * 8) != 0) bytes /= 2;
+  return bytes;
+}
 
 std::optional<std::int64_t> value_of(const ExprRef& expr, const runtime::Env& env) {
   runtime::Evaluated result = runtime::evaluate(*expr, env);
@@ -47,18 +54,24 @@ place::Assumptions assume(const Kernel& kernel, const std::map<std::string, std:
   place::Assumptions found;
   for (const Param& param : kernel.params) {
     if (param.buffer == nullptr) continue;
+    int granule = kRowBits / 8;
     auto extent = param.buffer->shape.empty() ? std::nullopt : value_of(param.buffer->shape.back(), env);
-    if (extent && *extent * dtype_bits(param.buffer->type) % kRowBits != 0) found.ragged.insert(param.buffer->name);
+    if (extent && *extent * dtype_bits(param.buffer->type) % kRowBits != 0) {
+      found.ragged.insert(param.buffer->name);
+      granule = std::min(granule, granule_of(*extent * dtype_bits(param.buffer->type)));
+    }
     auto strides = strides_of(*param.buffer, env);
     for (std::size_t d = 0; d + 1 < strides.size(); ++d) {
       if (!strides[d]) continue;
       std::int64_t bits = *strides[d] * dtype_bits(param.buffer->type);
       if (bits % kRowBits != 0) {
         found.unaligned.insert(param.buffer->name);
+        granule = std::min(granule, granule_of(bits));
       } else if (bits % kLineBits != 0 && param.kind != ParamKind::out) {
         found.straddling.insert(param.buffer->name);
       }
     }
+    if (granule < kRowBits / 8) found.granules[param.buffer->name] = granule;
   }
   return found;
 }
@@ -71,7 +84,10 @@ place::Assumptions assume(const Kernel& kernel, const BoundArgs& call) {
   for (const Param& param : kernel.params) {
     if (param.buffer == nullptr) continue;
     const std::string& name = param.buffer->name;
-    if (reinterpret_cast<std::uintptr_t>(call.tensors[next++].data) % (kRowBits / 8) == 0) continue;
+    auto address = reinterpret_cast<std::uintptr_t>(call.tensors[next++].data);
+    if (address % (kRowBits / 8) == 0) continue;
+    auto known = found.granules.try_emplace(name, int{kRowBits / 8}).first;
+    known->second = std::min(known->second, granule_of(static_cast<std::int64_t>(address % (kRowBits / 8)) * 8));
     found.unaligned.insert(name);
     found.ragged.insert(name);
     found.straddling.erase(name);

@@ -109,7 +109,8 @@ void Lowering::fetch_tile(const Stmt& stmt, std::size_t) {
     Value& begin = from[from.size() - 2];
     begin = as_int(begin.expr()) == 0 ? row : begin + row;
   }
-  auto copy = [&] { b_.add(roles::CpAsync{tile(buffer, {row, 0}), at(src.buffer, from), rows, shape.back()}); };
+  const int piece = std::get<place::CopyAtom>(placed_.atom(stmt)).piece;
+  auto copy = [&] { b_.add(roles::CpAsync{tile(buffer, {row, 0}), at(src.buffer, from), rows, shape.back(), piece}); };
   if (shared_out || placed_.replicas == 1) return copy();
   b_.if_(Value(b_.builtins().replica) == 0, copy);
 }

@@ -76,7 +76,8 @@ void Placer::load_shared(const Copy& copy) {
   if (!why.empty())
     return by_threads(copy.stmt,
                       fmt::format("`{}` is loaded where the program says, not ahead,", copy.dst.buffer->name), why);
-  placed_.atoms[copy.stmt.get()] = CopyAtom{boxes ? CopyWay::tma_load : CopyWay::cp_async_load};
+  placed_.atoms[copy.stmt.get()] =
+      boxes ? CopyAtom{CopyWay::tma_load} : CopyAtom{CopyWay::cp_async_load, cp_async_piece(copy.src)};
 }
 
 void Placer::load_fragment(const Copy& copy) {

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMaxRank = 5;
 constexpr std::int64_t kPieceBits = 128;
 constexpr std::int64_t kMaxBox = 256;
+constexpr int kLeastPiece = 4;
 
 }  // namespace
 
@@ -26,8 +27,6 @@ bool is_multiple(const ExprRef& expr, std::int64_t unit) {
 /// Why nothing moves this tile ahead of its readers; empty where TMA or cp.async may.
 std::string Placer::load_obstacle(const Region& global, const Region& tile, const CopyAttrs& attrs) const {
   const Buffer &tensor = global.buffer, &buffer = tile.buffer;
-  if (placed_.assumptions.unaligned.contains(tensor->name))
-    return fmt::format("the rows of `{}` do not start at multiples of 16 bytes", tensor->name);
   if (attrs.rows) return "its rows are chosen by a table";
   if (!attrs.valid.empty()) return "only a part of the tile is valid";
   if (!is_zero(attrs.pad)) return "it is padded with other than zero";
@@ -51,8 +50,10 @@ std::string Placer::load_obstacle(const Region& global, const Region& tile, cons
 
 /// Why TMA cannot move this tile; empty where it can.
 std::string Placer::tma_obstacle(const Region& global, const Region& tile, const CopyAttrs& attrs) const {
-  if (std::string why = load_obstacle(global, tile, attrs); !why.empty()) return why;
   const Buffer& buffer = tile.buffer;
+  if (placed_.assumptions.unaligned.contains(global.buffer->name))
+    return fmt::format("the rows of `{}` do not start at multiples of 16 bytes", global.buffer->name);
+  if (std::string why = load_obstacle(global, tile, attrs); !why.empty()) return why;
   if (global.buffer->shape.size() > kMaxRank)
     return fmt::format("the tensor has {} dimensions", global.buffer->shape.size());
   std::vector<std::int64_t> shape = static_shape(*buffer);
@@ -62,17 +63,28 @@ std::string Placer::tma_obstacle(const Region& global, const Region& tile, const
   return {};
 }
 
-/// Why cp.async cannot move this tile in pieces of 16 bytes; empty where it can.
+/// Bytes that cp.async may move at once where it reads from a tensor: all that are known to be at hand together.
+int Placer::cp_async_piece(const Region& global) const {
+  const std::string& name = global.buffer->name;
+  const Assumptions& known = placed_.assumptions;
+  const int element = dtype_bits(global.buffer->type) / 8;
+  int bytes = 16;
+  if (known.unaligned.contains(name) || known.ragged.contains(name)) {
+    auto found = known.granules.find(name);
+    bytes = std::max(found == known.granules.end() ? 1 : std::min(found->second, bytes), element);
+  }
+  while (bytes > element && !is_multiple(global.ranges.back().begin, bytes / element)) bytes /= 2;
+  return bytes;
+}
+
+/// Why cp.async cannot move this tile; empty where it can, in pieces of 16, 8 or 4 bytes.
 std::string Placer::cp_async_obstacle(const Region& global, const Region& tile, const CopyAttrs& attrs) const {
   if (std::string why = load_obstacle(global, tile, attrs); !why.empty()) return why;
-  const Buffer &tensor = global.buffer, &buffer = tile.buffer;
-  std::int64_t piece = kPieceBits / dtype_bits(buffer->type);
-  if (placed_.assumptions.ragged.contains(tensor->name))
-    return fmt::format("the rows of `{}` are no multiples of 16 bytes", tensor->name);
-  if (!is_multiple(global.ranges.back().begin, piece))
-    return fmt::format("it may begin within {} elements that are moved at once", piece);
+  if (cp_async_piece(global) < kLeastPiece)
+    return fmt::format("no {} bytes of a row of `{}` are known to be aligned together", kLeastPiece,
+                       global.buffer->name);
   auto extents = *literal_extents(global);
-  std::vector<std::int64_t> shape = static_shape(*buffer);
+  std::vector<std::int64_t> shape = static_shape(*tile.buffer);
   bool rows = shape.size() == 2 && shape[0] > 1;
   if (rows && (extents.size() < 2 || extents[extents.size() - 2] != shape[0]))
     return "its rows do not run along the last but one dimension";

@@ -27,6 +27,9 @@ struct Assumptions {
   std::set<std::string> ragged;
   /// Tensors that TMA can address, whose rows start within lines of 128 bytes.
   std::set<std::string> straddling;
+  /// Of tensors that are unaligned or ragged: the most bytes, a power of two, that what they begin at, the extent of
+  /// rows and the strides are multiples of.
+  std::map<std::string, int> granules = {};
   bool operator==(const Assumptions&) const = default;
 };
 
@@ -81,6 +84,7 @@ enum class CopyWay {
 };
 struct CopyAtom {
   CopyWay way = CopyWay::tma_load;
+  int piece = 16;  ///< bytes that cp.async moves at once
 };
 /// `buffer[vars] = value` for each element that a thread owns; lets of the nest are put into the values.
 struct NestLine {

@@ -82,6 +82,7 @@ class Placer {
   std::string load_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   std::string tma_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   std::string cp_async_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
+  int cp_async_piece(const ir::Region& global) const;
   std::string vector_obstacle(const ir::Region& memory, const ir::Buffer& fragment) const;
   void place_nest(const ir::StmtRef& stmt);
   std::string nest_obstacle(const ir::For& nest, const std::vector<NestLine>& lines) const;

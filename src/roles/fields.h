@@ -117,7 +117,7 @@ auto fields(const Prefetch& s, F&& fn) {
 }
 template <typename F>
 auto fields(const CpAsync& s, F&& fn) {
-  return fn(s.dst, s.src, s.rows, s.columns);
+  return fn(s.dst, s.src, s.rows, s.columns, s.piece);
 }
 template <typename F>
 auto fields(const CpCommit&, F&& fn) {

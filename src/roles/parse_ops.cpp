@@ -143,6 +143,7 @@ void RoleParser::cp_async(const Loc& loc) {
   node.rows = count("the rows", 1, kMaxExtent);
   if (!expect_word("columns", "the rows")) return;
   node.columns = count("the columns", 1, kMaxExtent);
+  if (accept_word("pieces")) node.piece = count("the bytes of a piece", 4, 16);
   emit(loc, std::move(node));
 }
 

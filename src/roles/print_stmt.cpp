@@ -167,7 +167,8 @@ class Printer {
   std::string text(const BulkWait& s) const { return line("bulk_wait {}{}", s.read ? "read " : "", s.pending); }
   std::string text(const Prefetch& s) const { return line("prefetch {}", s.map->name); }
   std::string text(const CpAsync& s) const {
-    return line("cp_async {} <- {} rows {} columns {}", text_of(s.dst), text_of(s.src), s.rows, s.columns);
+    return line("cp_async {} <- {} rows {} columns {}{}", text_of(s.dst), text_of(s.src), s.rows, s.columns,
+                s.piece == 16 ? "" : fmt::format(" pieces {}", s.piece));
   }
   std::string text(const CpCommit&) const { return "cp_commit\n"; }
   std::string text(const CpWait& s) const { return line("cp_wait {}", s.pending); }

@@ -263,11 +263,12 @@ struct Prefetch {
   Map map;
 };
 
-// cp.async: rows x columns by the threads of the role in pieces of 16 bytes, zeros outside the tensor
+// cp.async: rows x columns by the threads of the role in pieces of 16, 8 or 4 bytes, zeros outside the tensor
 struct CpAsync {
   SmemRef dst;
   TensorRef src;
   std::int64_t rows = 0, columns = 0;
+  std::int64_t piece = 16;  ///< bytes
 };
 struct CpCommit {};
 struct CpWait {

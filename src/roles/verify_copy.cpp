@@ -220,12 +220,14 @@ void Copies::bulk(const Met& met, const SmemRef& ref, const ir::Buffer& tensor, 
 }
 
 void Copies::check(const Met& met, const CpAsync& s) {
+  if (s.piece != 16 && s.piece != 8 && s.piece != 4)
+    return error(Rule::cp_async_tile, s.dst.loc, met, fmt::format("pieces of {} bytes", s.piece), "write 16, 8 or 4");
   if (!same_type(met, Rule::cp_async_tile, s.dst, s.src.tensor)) return;
   layout::SmemTile tile = layout::smem_tile(*s.dst.smem);
   std::int64_t bytes = s.columns * tile.bits / 8;
-  if (s.rows < 1 || s.columns < 1 || bytes % kPiece != 0) {
+  if (s.rows < 1 || s.columns < 1 || bytes % s.piece != 0) {
     return error(Rule::cp_async_tile, s.dst.loc, met, fmt::format("rows of {} bytes, {} of them", bytes, s.rows),
-                 "copy at least one row of a multiple of 16 bytes");
+                 fmt::format("copy at least one row of a multiple of {} bytes", s.piece));
   }
   if (s.src.tensor->shape.size() < 2 && s.rows > 1)
     return error(Rule::cp_async_tile, s.src.loc, met,
@@ -233,12 +235,12 @@ void Copies::check(const Met& met, const CpAsync& s) {
   TilePlace place = place_of(s.dst, met.ranges);
   if (!inside(check_, s.dst, place, s.rows, s.columns)) return;
   std::int64_t aligned = place.column.example() * tile.bits / 8;
-  if (aligned % kPiece == 0 && tile.pitch() % kPiece == 0) return;
+  if (aligned % s.piece == 0 && tile.pitch() % s.piece == 0) return;
   error(Rule::cp_async_tile, s.dst.loc, met,
-        aligned % kPiece != 0
+        aligned % s.piece != 0
             ? fmt::format("the copy begins at byte {} of a row", aligned)
             : fmt::format("the rows of `{}` follow at {} bytes", s.dst.smem->buffer->name, tile.pitch()),
-        "begin at, and pad rows to, a multiple of 16 bytes");
+        fmt::format("begin at, and pad rows to, a multiple of {} bytes", s.piece));
 }
 
 void Copies::check(const Met& met, const AtomicAdd& s) {

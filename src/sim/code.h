@@ -210,6 +210,7 @@ struct CpAsync {
   SmemPlace dst;
   TensorPlace src;
   std::int64_t rows = 0, columns = 0;
+  std::int64_t piece = 16;  ///< bytes
 };
 struct CpCommit {};
 struct CpWait {

@@ -64,7 +64,7 @@ Action Compiler::action(const roles::BulkWait& n) { return act::BulkWait{n.pendi
 Action Compiler::action(const roles::Prefetch&) { return act::Prefetch{}; }
 Action Compiler::action(const roles::CpAsync& n) {
   SmemPlace dst = place(n.dst);
-  return act::CpAsync{dst, place(n.src), n.rows, n.columns};
+  return act::CpAsync{dst, place(n.src), n.rows, n.columns, n.piece};
 }
 Action Compiler::action(const roles::CpCommit&) { return act::CpCommit{}; }
 Action Compiler::action(const roles::CpWait& n) { return act::CpWait{n.pending}; }

@@ -8,9 +8,7 @@
 namespace plait::sim {
 namespace {
 
-constexpr std::int64_t kPiece = 16;  ///< bytes
-
-/// One piece of a copy: 16 bytes of shared memory from a tensor, or zeros.
+/// One piece of a copy: bytes of shared memory from a tensor, or zeros.
 struct Piece {
   std::int64_t to = 0;
   std::int64_t from = -1;  ///< byte of the tensor, -1: outside
@@ -30,7 +28,7 @@ std::vector<Piece> pieces(Machine& m, Warp& w, int lane, const act::CpAsync& a) 
     return list;
   }
   std::vector<std::int64_t> index = indices(w, lane, a.src.index);
-  std::int64_t per_piece = kPiece * 8 / smem.tile.bits, per_row = a.columns / per_piece;
+  std::int64_t per_piece = a.piece * 8 / smem.tile.bits, per_row = a.columns / per_piece;
   std::int64_t threads = std::int64_t{w.code.warps} * kLanes;
   for (std::int64_t i = std::int64_t{w.index} * kLanes + lane; i < a.rows * per_row; i += threads) {
     std::int64_t row = i / per_row, column = i % per_row * per_piece;
@@ -40,12 +38,12 @@ std::vector<Piece> pieces(Machine& m, Warp& w, int lane, const act::CpAsync& a) 
     Piece piece{smem_byte(smem, {at->copy, at->row + row, at->column + column})};
     auto offset = tensor_offset(view, element);
     if (offset) piece.from = *offset * ir::dtype_bits(view.type) / 8;
-    if (piece.to % kPiece != 0 || (offset && piece.from % kPiece != 0)) {
-      m.fail(
-          Rule::sim_align, w.site,
-          fmt::format("a piece of cp_async goes from byte {} of {} to byte {} of shared memory; both are multiples of "
-                      "16",
-                      piece.from, m.code().tensors[static_cast<std::size_t>(a.src.tensor)].decl->name, piece.to));
+    if (piece.to % a.piece != 0 || (offset && piece.from % a.piece != 0)) {
+      m.fail(Rule::sim_align, w.site,
+             fmt::format(
+                 "a piece of cp_async goes from byte {} of {} to byte {} of shared memory; both are multiples of "
+                 "{}",
+                 piece.from, m.code().tensors[static_cast<std::size_t>(a.src.tensor)].decl->name, piece.to, a.piece));
       return {};
     }
     list.push_back(piece);
@@ -63,15 +61,15 @@ void prepare(Warp& w) {
   }
 }
 
-void move(Machine& m, Block& block, int tensor, const std::vector<Piece>& list) {
+void move(Machine& m, Block& block, const act::CpAsync& a, const std::vector<Piece>& list) {
   if (block.exited) return;
-  const auto* data = static_cast<const std::uint8_t*>(m.tensor(tensor).data);
+  const auto* data = static_cast<const std::uint8_t*>(m.tensor(a.src.tensor).data);
   for (const Piece& piece : list) {
     std::uint8_t* to = block.smem.data() + piece.to;
     if (piece.from < 0) {
-      std::memset(to, 0, kPiece);
+      std::memset(to, 0, static_cast<std::size_t>(a.piece));
     } else {
-      std::memcpy(to, data + piece.from, kPiece);
+      std::memcpy(to, data + piece.from, static_cast<std::size_t>(a.piece));
     }
   }
 }
@@ -80,7 +78,7 @@ void move(Machine& m, Block& block, int tensor, const std::vector<Piece>& list) 
 std::int64_t transfer(Machine& m, Warp& w, const act::CpAsync& a) {
   std::int64_t bits = m.code().smem[static_cast<std::size_t>(a.dst.smem)].tile.bits;
   std::int64_t bytes = a.rows * a.columns * bits / 8 / w.code.warps;
-  w.time += m.latency(bytes / (kPiece * kLanes) * m.costs().instruction);
+  w.time += m.latency(bytes / (a.piece * kLanes) * m.costs().instruction);
   auto place = static_cast<std::uint64_t>(w.index);
   for (std::int64_t index : indices(w, 0, a.src.index)) place = mix_place(place, index);
   m.use(w.block.sm, Unit::smem, w.time, static_cast<double>(bytes) / m.costs().smem_bytes);
@@ -102,16 +100,16 @@ Step run(Machine& m, Warp& w, const act::CpAsync& a) {
     Component component = w.copies.components[static_cast<std::size_t>(lane)];
     for (const Piece& piece : pieces(m, w, lane, a)) {
       if (piece.from >= 0)
-        lane_access_as(m, w, lane, component, group, {nullptr, a.src.tensor, piece.from, kPiece}, Kind::read);
-      lane_access_as(m, w, lane, component, group, {&w.block, a.dst.smem, piece.to, kPiece}, Kind::write);
+        lane_access_as(m, w, lane, component, group, {nullptr, a.src.tensor, piece.from, a.piece}, Kind::read);
+      lane_access_as(m, w, lane, component, group, {&w.block, a.dst.smem, piece.to, a.piece}, Kind::write);
       all->push_back(piece);
     }
   }
   w.clock.tick();
   std::int64_t done = transfer(m, w, a);
   ++w.copies.under_way.back();
-  m.at(done, [&m, &w, all, group, tensor = a.src.tensor] {
-    move(m, w.block, tensor, *all);
+  m.at(done, [&m, &w, &a, all, group] {
+    move(m, w.block, a, *all);
     --w.copies.under_way[group - 1];
     if (w.status == Status::copy_groups) m.wake(w, m.now());
   });

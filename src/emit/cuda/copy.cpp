@@ -159,15 +159,14 @@ void emit(Emitter& e, const roles::BulkWait& s) {
 
 namespace {
 
-/// How cp.async spreads a tile: pieces of 16 bytes, `per_row` in a row; a thread's pieces stand `row_step` rows apart.
+/// How cp.async spreads a tile: pieces, `per_row` in a row; a thread's pieces stand `row_step` rows apart.
 struct Pieces {
   std::int64_t per_piece = 1, per_row = 1, count = 1, per_thread = 1, row_step = 1;
   bool even = true;  ///< every thread has as many
 };
 Pieces pieces_of(const Emitter& e, const roles::CpAsync& s) {
-  constexpr int piece_bytes = 16;
   Pieces p;
-  p.per_piece = piece_bytes / (ir::dtype_bits(s.src.tensor->type) / 8);
+  p.per_piece = s.piece / (ir::dtype_bits(s.src.tensor->type) / 8);
   p.per_row = s.columns / p.per_piece;
   p.count = s.rows * p.per_row;
   p.per_thread = (p.count + e.threads - 1) / e.threads;
@@ -256,8 +255,8 @@ void emit_even_pieces(Emitter& e, const roles::CpAsync& s, const Pieces& p) {
   e.open(fmt::format("for (int i = 0; i < {}; ++i)", p.per_thread));
   std::string row = fmt::format("row + i * {}", p.row_step);
   e.line(fmt::format("const bool inside = {};", inside_text(e, s.src, moved(index, row, "column"))));
-  e.line(fmt::format("{}(to + i * {}, from + {}, inside ? 16 : 0);", e.helper("cp_async_16"),
-                     p.row_step * row_pitch(*s.dst.smem), tensor_offset(e, tensor, step)));
+  e.line(fmt::format("{}(to + i * {}, from + {}, inside ? {} : 0);", e.helper(fmt::format("cp_async_{}", s.piece)),
+                     p.row_step * row_pitch(*s.dst.smem), tensor_offset(e, tensor, step), s.piece));
   e.close();
   e.close();
 }
@@ -275,9 +274,9 @@ void emit(Emitter& e, const roles::CpAsync& s) {
   e.line(fmt::format("const int piece = i * {} + {};", e.threads, thread));
   e.line(fmt::format("const int row = piece / {}, column = piece % {} * {};", p.per_row, p.per_row, p.per_piece));
   e.line(fmt::format("const bool inside = {};", inside_text(e, s.src, index)));
-  std::string copy = fmt::format("{}({}, {} + {}, inside ? 16 : 0);", e.helper("cp_async_16"),
+  std::string copy = fmt::format("{}({}, {} + {}, inside ? {} : 0);", e.helper(fmt::format("cp_async_{}", s.piece)),
                                  element_address(e, s.dst, "row", "column"), e.use(s.src.tensor),
-                                 tensor_offset(e, s.src.tensor, index));
+                                 tensor_offset(e, s.src.tensor, index), s.piece);
   e.line(p.count % e.threads == 0 ? copy : fmt::format("if (piece < {}) {}", p.count, copy));
   e.close();
 }

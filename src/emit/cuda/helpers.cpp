@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <unordered_map>
 
 #include "emit/cuda/emitter.h"
@@ -216,6 +218,16 @@ __device__ __forceinline__ void cp_async_16(unsigned to, const void* from, int b
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 )"};
+  for (const char* bytes : {"8", "4"}) {
+    std::string name = std::string("cp_async_") + bytes;
+    table[name] = {{},
+                   fmt::format(R"(// {0} bytes, the last {0} - `bytes` of them zero.
+__device__ __forceinline__ void {1}(unsigned to, const void* from, int bytes) {{
+  asm volatile("cp.async.ca.shared.global [%0], [%1], {0}, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}}
+)",
+                               bytes, name)};
+  }
   table["cp_commit"] = instruction("cp_commit", "cp.async.commit_group");
   table["cp_wait"] = counted("cp_wait", "cp.async.wait_group");
   table["swizzled"] = {{}, R"(// The place of a byte in a tile whose 16-byte units are exchanged within SPAN bytes.

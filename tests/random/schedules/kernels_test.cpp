@@ -48,6 +48,8 @@ std::vector<Sample> samples() {
       {"matmul", "matmul", small, product},
       {"matmul_f32_out", "matmul", with(small, {{"out_dtype", "f32"}}), product},
       {"matmul_nt", "matmul_nt", small, product},
+      {"matmul_nt_rows_of_4_bytes", "matmul_nt", small,
+       [](std::int64_t trips) { return Dims{{"M", 72}, {"N", 40}, {"K", tiles(trips, 32, 6)}}; }},
       {"matmul_tn", "matmul_tn", with(small, {{"block_N", "64"}}), product},
       {"matmul_f32", "matmul", with(small, {{"dtype", "f32"}}), product},
       {"matmul_bias_act", "matmul_bias_act", small, product},
