@@ -94,6 +94,10 @@ class Granules {
                    [&](const roles::StoreShared& n) { shared(piece(n.src, threads)); },
                    [&](const roles::LoadTensor& n) { tensor(n.src.tensor.get(), piece(n.dst, threads)); },
                    [&](const roles::StoreTensor& n) { tensor(n.dst.tensor.get(), piece(n.src, threads)); },
+                   [&](const roles::CpAsync& n) {
+                     shared(n.piece);
+                     tensor(n.src.tensor.get(), n.piece);
+                   },
                    [&](const roles::PutShared& n) { shared(element(*n.dst.smem->buffer)); },
                    [&](const roles::PutTensor& n) { tensor(n.dst.tensor.get(), element(*n.dst.tensor)); },
                    [&](const roles::AtomicAdd& n) { tensor(n.dst.tensor.get(), element(*n.dst.tensor)); },

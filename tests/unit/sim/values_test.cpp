@@ -233,6 +233,26 @@ TEST(Values, MmaOfAWarpgroup) {
   expect_clean(text, {{"M", 150}}, 2);
 }
 
+// Pieces of 4 bytes: neighbours of one thread's are another one's.
+TEST(Values, CopiesInPiecesOfFourBytes) {
+  const char* text = R"(roles copy(A: in f16[M, K], B: out f16[M, 32]) device a100:
+  launch 1
+  smem S: f16[8, 32]
+  role math warps 1:
+    fragment x: f16[8, 32] vector vec 2 lanes 16
+    cp_async S[0, 0] <- A[0, 0] rows 8 columns 32 pieces 4
+    cp_commit
+    cp_wait 0
+    sync_threads
+    load x <- S[0, 0]
+    store B[0, 0] <- x
+)";
+  Trial trial = simulated(text, {{"M", 7}, {"K", 30}});
+  ASSERT_EQ(trial.outcome.diagnostics.render(), "");
+  std::vector<double> a = elements(trial, 0), b = elements(trial, 1);
+  for (std::size_t i = 0; i < b.size(); ++i) ASSERT_EQ(b[i], i % 32 < 30 ? a[i / 32 * 30 + i % 32] : 0) << i;
+}
+
 // A group without copies is done when it is committed: nobody need wait for it.
 TEST(Values, GroupsWithoutCopiesNeedNoWait) {
   const char* text = R"(roles copy(A: in f32[N], B: out f32[N]) device a100:
