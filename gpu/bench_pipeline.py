@@ -106,6 +106,18 @@ def work_map(row, m, n, k, schedule, peer):
     check_repeats(ours[0], [sets[0][2]], 20)
 
 
+def older(row, m, n, k):
+    """What an a100 would run, against the program written for it by hand."""
+    program = tile("matmul_nt", device="a100", dims={"M": m, "N": n, "K": k}, dtype="bf16", block_M=128, block_N=128, block_K=32, stages=4)
+    peer = hand("matmul_sm80")
+    sets = session.sets(lambda: [randn(m, k), randn(n, k), poisoned(m, n), poisoned(m, n)])
+    ours = [program.prepare(A=a, B=b, C=c) for a, b, c, _ in sets]
+    ours[0]()
+    row.check("C", sets[0][2], lambda: reference_matmul(*sets[0][:2]))
+    row.compare(ours, [peer.prepare(A=a, B=b, C=c) for a, b, _, c in sets], flops=2 * m * n * k)
+    check_repeats(ours[0], [sets[0][2]], 20)
+
+
 def attention(row, b, h, s, causal):
     schedule = "schedules/attention_fwd_causal.schedule" if causal else "schedules/attention_fwd.schedule"
     program = tile("attention", schedule=schedule, dtype="bf16", D=D, block_M=128, block_N=128, causal=causal)
@@ -127,6 +139,7 @@ session.run("matmul_nt 8191x8193x8200 / 8192x8192x8192", lambda row: unaligned(r
 session.run("matmul_nt 16x8192x8192 / cuBLAS", lambda row: few_rows(row, 16, 8192, 8192, 64, 256, 5), 0.80, needs=10)
 for m, n, k, schedule, peer in WORK_MAPS:
     session.run(f"matmul_nt {m}x{n}x{k} {schedule} / {peer}", lambda row, a=(m, n, k, schedule, peer): work_map(row, *a), needs=10)
+session.run("matmul_nt 4096x4096x4096 for a100 / matmul_sm80", lambda row: older(row, 4096, 4096, 4096), needs=10)
 for b, h, s in ATTENTIONS:
     for causal in (False, True):
         name = f"attention B{b} H{h} S{s} {'causal' if causal else 'full'} / hand"

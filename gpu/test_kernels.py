@@ -44,15 +44,27 @@ KERNELS = [
      lambda r: (lambda h, w: dict(batch=r(1, 2), H=h, W=w, C=r(1, 70), F=r(1, 80), KH=3, KW=3, OH=h, OW=w))(r(3, 12), r(3, 12))),
     ("mamba2_chunk_state", {}, [dict(B=1, S=512, H=2, G=1)], lambda r: dict(B=1, S=256 * r(1, 2), H=2 * r(1, 2), G=1)),
     ("mamba2_chunk_scan", {}, [dict(B=1, S=512, H=2, G=1)], lambda r: dict(B=1, S=256 * r(1, 2), H=2 * r(1, 2), G=1)),
+    # Code for an a100 runs on later devices too.
+    ("matmul_nt", {"dtype": "bf16", "device": "a100"}, [dict(M=200, N=264, K=1000), dict(M=1, N=8, K=8), dict(M=129, N=257, K=65), dict(M=512, N=768, K=0)],
+     lambda r: dict(M=r(1, 700), N=r(1, 700), K=r(0, 500))),
+    ("matmul", {"device": "a100", "stages": 2}, [dict(M=100, N=133, K=65)], lambda r: dict(M=r(1, 200), N=r(1, 200), K=r(0, 200))),
+    ("attention", {"dtype": "bf16", "D": 64, "block_M": 64, "block_N": 64, "device": "a100"}, [dict(B=1, H=2, Hkv=1, Sq=200, Sk=300)],
+     lambda r: dict(B=r(1, 2), H=4, Hkv=2, Sq=r(1, 300), Sk=r(0, 300))),
+    ("conv2d", {"dtype": "f16", "device": "a100"}, [dict(batch=1, H=9, W=10, C=40, F=72, KH=3, KW=3, OH=9, OW=10)],
+     lambda r: (lambda h, w: dict(batch=1, H=h, W=w, C=r(1, 70), F=r(1, 80), KH=3, KW=3, OH=h, OW=w))(r(3, 12), r(3, 12))),
+    ("softmax", {"dtype": "bf16", "device": "a100"}, [dict(M=9, N=1000)], lambda r: dict(M=r(1, 50), N=r(1, 5000))),
     ("topk", {}, [dict(M=5, N=3000)], lambda r: dict(M=r(1, 10), N=r(8, 3000))),
     ("histogram", {}, [dict(N=100000)], lambda r: dict(N=r(0, 100000))),
 ]
 
 
 def run(name, bindings, dims, seed):
-    command = [plait_gpu.find_program(), "run", str(plait_gpu.find_kernel(f"{name}.tile")), "--device", "h200", "--verify", "--json", "--seed", str(seed)]
+    command = [plait_gpu.find_program(), "run", str(plait_gpu.find_kernel(f"{name}.tile")), "--device", bindings.get("device", "h200"), "--verify", "--json", "--seed", str(seed)]
     for key, value in bindings.items():
-        command += ["--schedule", str(plait_gpu.find_kernel(value))] if key == "schedule" else ["-D", f"{key}={value}"]
+        if key == "schedule":
+            command += ["--schedule", str(plait_gpu.find_kernel(value))]
+        elif key != "device":
+            command += ["-D", f"{key}={value}"]
     for key, value in dims.items():
         command += ["--dim", f"{key}={value}"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=120)

@@ -13,11 +13,20 @@
 namespace plait::cuda {
 namespace {
 
+/// The oldest architecture that NVRTC 13 compiles for.
+constexpr int kOldestCompiled = 75;
+
 /// The architecture that the caller names, else that of the program's device.
 Result<std::string> choose_architecture(const roles::Program& program, const std::string& named) {
   Diagnostics found;
   if (!named.empty()) {
-    if (parse_architecture(named)) return named;
+    auto known = parse_architecture(named);
+    if (known && known->number >= kOldestCompiled) return named;
+    if (known) {
+      found.error(Rule::cuda_arch, program.loc, fmt::format("code for {} is not made any more", named),
+                  fmt::format("name sm_{} or a later one", kOldestCompiled));
+      return found;
+    }
     found.error(Rule::gpu_architecture, program.loc, fmt::format("there is no architecture '{}'", named),
                 "name one as NVRTC does, e.g. sm_80, sm_89 or sm_90a");
     return found;

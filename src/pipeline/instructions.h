@@ -5,7 +5,8 @@
 
 namespace plait::pipeline {
 
-/// The instruction that each product and each copy of a placed program becomes, as schedules write it, in program order.
+/// The instruction that each product and each copy of a placed program becomes, as schedules write it, in program
+/// order.
 std::vector<plan::Atom> instructions_of(const place::Placed& placed);
 
 }  // namespace plait::pipeline

@@ -4,6 +4,7 @@
 #include "pipeline/lowering.h"
 #include "pipeline/pipeline.h"
 #include "roles/arena.h"
+#include "roles/lower_channels.h"
 #include "roles/verify.h"
 #include "roles/visit.h"
 
@@ -54,14 +55,14 @@ int Lowering::registers(std::string_view role) const {
 Diagnostics Lowering::check(const roles::Program& program) const {
   Diagnostics found;
   roles::Limits limits = roles::limits_of(placed_.device);
-  std::int64_t bytes = roles::arena(program).bytes;
+  std::int64_t bytes = roles::arena(roles::lower_channels(program)).bytes;
   if (bytes > limits.smem_block) {
     std::string rings;
     for (const Ring& ring : rings_.all())
-      rings += fmt::format("{}{} slots of {}", rings.empty() ? "" : ", ", ring.depth, ring.name);
+      rings += fmt::format("{}{} slots of {}", rings.empty() ? " (" : ", ", ring.depth, ring.name);
     found.error(Rule::pipeline_capacity, kernel_.loc,
-                fmt::format("a block needs {} bytes of shared memory, and {} has {} ({})", bytes, placed_.device.name,
-                            limits.smem_block, rings));
+                fmt::format("a block needs {} bytes of shared memory, and {} has {}{}", bytes, placed_.device.name,
+                            limits.smem_block, rings.empty() ? "" : rings + ")"));
     return found;
   }
   Diagnostics broken = roles::verify(program, limits);

@@ -35,6 +35,7 @@ Lowering::Lowering(const place::Placed& placed, const plan::Schedule& schedule, 
       work_(kernel_, schedule.place.work, pieces, b_, scalars_, fresh_),
       next_barrier_(placed.replicas + 1),
       sums_(find_sums(placed)) {
+  b_.origin(kernel_.loc);
   find_computed_lets();
   b_.taken(fresh_.of_head());
   for (const roles::BuiltinName& builtin : roles::builtin_names()) fresh_.take((b_.builtins().*builtin.var)->name);

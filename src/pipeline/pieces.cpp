@@ -21,15 +21,6 @@ const For* pipelined(const Stmt& stmt) {
   return loop != nullptr && loop->kind == LoopKind::pipelined ? loop : nullptr;
 }
 
-/// Whether the expression has one value for all blocks: it is made of dims and scalars.
-bool is_of_the_call(const ExprRef& expr) {
-  return !analysis::any_of_tree(expr, [](const Expr& e) {
-    const auto* ref = std::get_if<VarRef>(&e.node);
-    bool local = ref != nullptr && ref->var->kind != VarKind::dim && ref->var->kind != VarKind::scalar;
-    return local || std::holds_alternative<Load>(e.node);
-  });
-}
-
 bool is_zero(const ExprRef& expr) {
   const auto* number = std::get_if<FloatLit>(&expr->node);
   return number != nullptr ? number->value == 0 : as_int(expr) == 0;
@@ -62,7 +53,7 @@ class Splitter {
     at = kernel_.body[number]->loc;
     if (as_int(axis.begin) != 0 || as_int(axis.step) != 1) {
       why = "the loop does not count from 0 by 1";
-    } else if (!is_of_the_call(axis.end)) {
+    } else if (!is_of_the_call(axis.end, lets_of(kernel_))) {
       why = "the loop does not take as many iterations in all tiles";
     } else {
       collect(loop.body);
@@ -174,6 +165,23 @@ class Splitter {
 
 }  // namespace
 
+VarMap lets_of(const Kernel& kernel) {
+  VarMap lets;
+  for (const StmtRef& stmt : kernel.body) {
+    const auto* let = std::get_if<Let>(&stmt->node);
+    if (let != nullptr) lets[let->var.get()] = substitute(let->value, lets);
+  }
+  return lets;
+}
+
+bool is_of_the_call(const ExprRef& expr, const VarMap& lets) {
+  return !analysis::any_of_tree(substitute(expr, lets), [](const Expr& e) {
+    const auto* ref = std::get_if<VarRef>(&e.node);
+    bool local = ref != nullptr && ref->var->kind != VarKind::dim && ref->var->kind != VarKind::scalar;
+    return local || std::holds_alternative<Load>(e.node);
+  });
+}
+
 bool Pieces::is(const Stmt& stmt) const {
   const For* loop = pipelined(stmt);
   if (loop == nullptr) return false;
@@ -202,8 +210,9 @@ Result<Pieces> split_in_pieces(Kernel& kernel, const plan::Work& work) {
   auto variable = [&](const char* behind) {
     return std::make_shared<const VarDecl>(VarDecl{axis.var->name + behind, DType::i64, VarKind::grid, loc});
   };
-  Pieces pieces{variable("_begin"), variable("_end"), axis.end, kernel.grid.size(), std::move(splitter.sums)};
-  ExprRef extent = (roles::build::Value(axis.end) + 1).as(DType::i64);
+  ExprRef trips = substitute(axis.end, lets_of(kernel));
+  Pieces pieces{variable("_begin"), variable("_end"), trips, kernel.grid.size(), std::move(splitter.sums)};
+  ExprRef extent = (roles::build::Value(trips) + 1).as(DType::i64);
   axis.begin = var_ref(pieces.begin);
   axis.end = var_ref(pieces.end);
   kernel.grid.push_back({pieces.begin, extent});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/visit.h"
 #include "place/placed.h"
 #include "plan/schedule.h"
 
@@ -16,6 +17,12 @@ struct Pieces {
   /// Whether this is the loop.
   bool is(const ir::Stmt& stmt) const;
 };
+
+/// What the lets at the top of a kernel are defined as, by way of other lets too: where a let has one value in all of a
+/// block.
+ir::VarMap lets_of(const ir::Kernel& kernel);
+/// Whether the expression has one value for all blocks: it is made of dims and scalars, and lets of such.
+bool is_of_the_call(const ir::ExprRef& expr, const ir::VarMap& lets);
 
 /// Whether the work map asks for pieces.
 bool asks_for_pieces(const plan::Work& work);

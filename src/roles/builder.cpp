@@ -139,7 +139,7 @@ Builder::Builder(std::string name, std::string device, const At& at) {
 
 void Builder::taken(const std::set<std::string>& names) { rename_builtins(program_.builtins, names); }
 
-Loc Builder::loc(const At& at) { return place(at); }
+Loc Builder::loc(const At& at) { return origin_.known() ? origin_ : place(at); }
 
 Var Builder::variable(const std::string& name, DType type, ir::VarKind kind, const At& at) {
   return std::make_shared<const ir::VarDecl>(ir::VarDecl{name, type, kind, loc(at)});
@@ -223,8 +223,7 @@ void Builder::role(std::string name, RoleShape shape, const Then& body, const At
 
 void Builder::add(StmtNode node, const At& at) {
   PLAIT_ASSERT(body_ != nullptr, "a statement of a role program is built outside of its roles");
-  Loc here = origin_.known() ? origin_ : loc(at);
-  body_->push_back(std::make_shared<const Stmt>(Stmt{std::move(here), origin_, std::move(node)}));
+  body_->push_back(std::make_shared<const Stmt>(Stmt{loc(at), origin_, std::move(node)}));
 }
 
 Body Builder::inner(const Then& body) {

@@ -18,13 +18,25 @@ constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 bool is_true(const ScalarValue& v) { return ir::is_float(v.type) ? v.f != 0 : v.i != 0; }
 ScalarValue boolean(bool b) { return {DType::bool_, b ? 1 : 0, 0}; }
 
+/// Whether the value is none of the signed type's.
+bool leaves(DType type, std::int64_t value) {
+  if (!ir::is_signed_integer(type) || ir::dtype_bits(type) >= 64) return false;
+  std::int64_t half = std::int64_t{1} << (ir::dtype_bits(type) - 1);
+  return value < -half || value >= half;
+}
+
 bool overflows(BinaryOp op, DType type, std::int64_t a, std::int64_t b) {
-  std::int64_t ignored = 0;
-  if (type != DType::i64) return false;
-  if (op == BinaryOp::add) return __builtin_add_overflow(a, b, &ignored);
-  if (op == BinaryOp::sub) return __builtin_sub_overflow(a, b, &ignored);
-  if (op == BinaryOp::mul) return __builtin_mul_overflow(a, b, &ignored);
-  return (op == BinaryOp::div || op == BinaryOp::ceil_div) && a == kLeast && b == -1;
+  if (!ir::is_signed_integer(type)) return false;
+  std::int64_t value = 0;
+  bool too_large = false;
+  if (op == BinaryOp::add) too_large = __builtin_add_overflow(a, b, &value);
+  if (op == BinaryOp::sub) too_large = __builtin_sub_overflow(a, b, &value);
+  if (op == BinaryOp::mul) too_large = __builtin_mul_overflow(a, b, &value);
+  if (op == BinaryOp::div || op == BinaryOp::ceil_div) {
+    too_large = a == kLeast && b == -1;
+    if (b == -1 && !too_large) value = -a;
+  }
+  return too_large || leaves(type, value);
 }
 
 class Evaluator {
@@ -78,7 +90,7 @@ std::optional<ScalarValue> Evaluator::unary(const ir::Expr& e, const ir::Unary& 
   if (!a) return a;
   if (u.op == UnaryOp::logical_not) return boolean(!is_true(*a));
   if (ir::is_float(e.type)) return ScalarValue{e.type, 0, -a->f};
-  if (u.op == UnaryOp::neg && e.type == DType::i64 && a->i == kLeast) return fail(EvalFailure::overflow);
+  if (u.op == UnaryOp::neg && overflows(BinaryOp::sub, e.type, 0, a->i)) return fail(EvalFailure::overflow);
   return ScalarValue{e.type, ir::evaluate_int(u.op, e.type, a->i), 0};
 }
 
@@ -101,6 +113,8 @@ std::optional<ScalarValue> Evaluator::binary(const ir::Expr& e, const ir::Binary
 std::optional<ScalarValue> Evaluator::cast(const ir::Expr& e, const ir::Cast& c) {
   auto a = eval(*c.a);
   if (!a) return a;
+  bool of_integer = ir::is_integer(a->type) && ir::is_integer(e.type) && !c.saturate;
+  if (of_integer && leaves(e.type, a->i)) return fail(EvalFailure::overflow);
   return ir::evaluate_cast(e.type, *a, c.rounding, c.saturate);
 }
 
@@ -121,7 +135,7 @@ std::optional<ScalarValue> Evaluator::call(const ir::Expr& e, const ir::Call& c)
   args.resize(3);
   if (!ir::is_float(type)) {
     // `abs` is the one function of integers.
-    if (type == DType::i64 && args[0].i == kLeast) return fail(EvalFailure::overflow);
+    if (overflows(BinaryOp::sub, type, 0, args[0].i)) return fail(EvalFailure::overflow);
     return ScalarValue{e.type, ir::evaluate_abs(type, args[0].i), 0};
   }
   double result = ir::evaluate_call(c.fn, type, args[0].f, args[1].f, args[2].f);
@@ -135,7 +149,7 @@ std::string_view eval_failure_text(EvalFailure failure) {
     case EvalFailure::unbound:
       return "uses a dim that no argument gives";
     case EvalFailure::overflow:
-      return "overflows 64 bits";
+      return "overflows the type of its values";
     case EvalFailure::division_by_zero:
       return "divides by zero";
     case EvalFailure::not_a_call_value:

@@ -11,7 +11,7 @@ using Env = std::unordered_map<const ir::VarDecl*, ir::ScalarValue>;
 
 enum class EvalFailure {
   unbound,           ///< a variable without a value
-  overflow,          ///< i64 arithmetic left 64 bits
+  overflow,          ///< arithmetic or a conversion left the range of its signed type
   division_by_zero,  ///< by `/`, `%` or ceildiv
   not_a_call_value,  ///< reads a buffer
 };
@@ -22,8 +22,9 @@ struct Evaluated {
   EvalFailure failure = EvalFailure::unbound;  ///< the reason where there is no value
 };
 
-/// Value of an expression over dims and scalars, by the rules of docs/language.md but for one: i64 arithmetic that
-/// overflows has no value, because an extent that wrapped would pass checks that it should fail.
+/// Value of an expression over dims and scalars, by the rules of docs/language.md but for one: signed arithmetic that
+/// overflows, or a conversion to a signed type that does not hold the value, has none, because an extent that wrapped
+/// would pass checks that it should fail.
 Evaluated evaluate(const ir::Expr& expr, const Env& env);
 
 inline ir::ScalarValue int_value(std::int64_t value) { return {ir::DType::i64, value, 0}; }

@@ -45,6 +45,18 @@ void make_workspace(const roles::WorkspaceDecl& workspace, Launch& launch, Diagn
   const ir::BufferDecl& buffer = *workspace.buffer;
   auto view = runtime::workspace_view(buffer, launch.values, diags);
   if (!view) return;
+  // Beside the bytes there are the records of accesses, some three times as many.
+  constexpr double kWatched = 4;
+  double need = kWatched * static_cast<double>(runtime::span_bytes(*view).value_or(0));
+  if (need > static_cast<double>(runtime::available_memory())) {
+    diags.error(
+        Rule::out_of_memory, workspace.loc,
+        fmt::format(
+            "the workspace {} takes {:.1f} GiB with the records of accesses to it, more than the machine has left",
+            buffer.name, need / 0x1p30),
+        "simulate smaller dims, or fewer pieces of each tile");
+    return;
+  }
   try {
     runtime::HostTensor tensor(buffer.type, {view->shape, view->strides});
     runtime::poison(tensor);

@@ -157,7 +157,9 @@ void end_now(const Command& command, const Outcome& outcome) {
 
 int main(int argc, char** argv) {
   plait::cli::keep_standard_streams();
+  // What they are about then fails where it is done, with its error.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   plait::cli::clean_up_on_signals();
   return plait::cli::run(argc, argv);
 }

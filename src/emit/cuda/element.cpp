@@ -356,6 +356,7 @@ void emit(Emitter& e, const roles::PutShared& s) {
 
 void emit(Emitter& e, const roles::AtomicAdd& s) {
   using ir::DType;
+  e.needs_sm(80, s.dst.loc, "atomic_add");
   DType type = s.dst.tensor->type;
   if (type != DType::i32 && type != DType::u32 && type != DType::f32 && type != DType::u64 && type != DType::f64)
     e.unsupported(s.dst.loc, fmt::format("atomic_add on {} is not printed to CUDA", ir::dtype_name(type)),

@@ -108,13 +108,21 @@ std::string Emitter::use(const roles::Map& map) {
   return name(map->name);
 }
 
+/// Of what C++ built for a tile program, the tile statement or the kernel.
+Loc Emitter::told_at(const Loc& loc) const {
+  auto has_text = [](const Loc& place) { return place.source != nullptr && !place.source->text().empty(); };
+  if (has_text(loc)) return loc;
+  if (origin.known()) return origin;
+  return has_text(program.loc) ? program.loc : loc;
+}
+
 void Emitter::unsupported(const Loc& loc, const std::string& message, const std::string& fix) {
-  diags.error(Rule::cuda_unsupported, loc, message, fix);
+  diags.error(Rule::cuda_unsupported, told_at(loc), message, fix);
 }
 
 void Emitter::needs_sm(int least, const Loc& loc, std::string_view what) {
   if (sm >= least) return;
-  diags.error(Rule::cuda_arch, loc, fmt::format("{} needs sm_{}, and the code is for {}", what, least, arch));
+  diags.error(Rule::cuda_arch, told_at(loc), fmt::format("{} needs sm_{}, and the code is for {}", what, least, arch));
 }
 
 }  // namespace plait::emit::cuda

@@ -24,6 +24,7 @@ class Emitter {
   const std::string arch;
   const int sm;  ///< 90 of "sm_90a"
   const roles::Arena arena;
+  Loc origin;  ///< of the statement being printed, where it is known
   Diagnostics diags;
 
   // Text
@@ -53,6 +54,7 @@ class Emitter {
   std::string use(const ir::Buffer& tensor);
   std::string use(const roles::Map& map);
 
+  Loc told_at(const Loc& loc) const;
   void unsupported(const Loc& loc, const std::string& message, const std::string& fix = {});
   /// Reports an instruction that `arch` does not have.
   void needs_sm(int least, const Loc& loc, std::string_view what);

@@ -164,7 +164,7 @@ std::string register_at(Emitter& e, const roles::FragmentRef& ref, std::int64_t 
 
 void emit(Emitter& e, const roles::Wgmma& s) {
   if (e.sm != kHopper || e.arch.back() != 'a')
-    e.diags.error(Rule::cuda_arch, s.acc.loc, "wgmma exists on sm_90a alone, and the code is for " + e.arch);
+    e.diags.error(Rule::cuda_arch, e.told_at(s.acc.loc), "wgmma exists on sm_90a alone, and the code is for " + e.arch);
   WgmmaForm form;
   form.n = columns(s.acc.fragment);
   form.acc = s.acc.fragment->buffer->type;

@@ -124,7 +124,9 @@ void comment(Emitter& e, const roles::Stmt& stmt) {
 
 void emit_body(Emitter& e, const roles::Body& body) {
   std::size_t outer = e.accumulators.size();
+  const Loc around = e.origin;
   for (const roles::StmtRef& stmt : body) {
+    e.origin = stmt->origin;
     if (const auto* task = std::get_if<roles::Issue>(&stmt->node)) {
       e.unsupported(stmt->loc, fmt::format("the task \"{}\" is not printed to CUDA", task->task),
                     "write the instructions that do it in its place");
@@ -132,6 +134,7 @@ void emit_body(Emitter& e, const roles::Body& body) {
     if (is_explained(stmt->node)) comment(e, *stmt);
     std::visit([&](const auto& node) { print(e, node); }, stmt->node);
   }
+  e.origin = around;
   e.accumulators.resize(outer);  // those of this body end with it
 }
 

@@ -34,7 +34,8 @@ class ScheduledProgram {
   const sim::Trial& serial(int replicas);
   std::vector<std::string> tensor_names() const;
   std::string compare_with_interpreter(const sim::Trial& got) const;
-  Result<pipeline::Derived> derive(const plan::Schedule& schedule) const;
+  Result<pipeline::Derived> derive(const plan::Schedule& schedule, const machine::Device& device) const;
+  pipeline::Derived with_less_memory(const plan::Schedule& schedule, pipeline::Derived made) const;
 
   ir::Kernel kernel_;
   std::vector<graph::TaskGraph> graphs_;
