@@ -217,14 +217,15 @@ class Naturals {
   std::set<const ir::VarDecl*> known_;
 };
 
-/// `index`: of the piece, whose tile begins at `begin`.
+/// `index`: of the piece.
 std::string inside_text(Emitter& e, const roles::TensorRef& tile, const std::vector<std::string>& index) {
   Naturals naturals(e.program);
   std::string text;
   for (std::size_t d = 0; d < index.size(); ++d) {
-    std::string least = naturals.has(tile.index[d]) ? "" : fmt::format("{} >= 0 && ", index[d]);
-    text += fmt::format("{}{}{} < {}", d == 0 ? "" : " && ", least, index[d],
-                        expr_text(e, tile.tensor->shape[d], Level::shift));
+    std::string extent = expr_text(e, tile.tensor->shape[d], Level::shift);
+    text += d == 0 ? "" : " && ";
+    text += naturals.has(tile.index[d]) ? fmt::format("{} < {}", index[d], extent)
+                                        : fmt::format("{}({}, {})", e.helper("is_inside"), index[d], extent);
   }
   return text;
 }

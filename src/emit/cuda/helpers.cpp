@@ -213,6 +213,11 @@ void add_copies(Table& table) {
                                      "constexpr unsigned long long cache_hint_evict_first = 0x12f0000000000000ull;\n"};
   table["cache_hint_evict_last"] = {{},
                                     "constexpr unsigned long long cache_hint_evict_last = 0x14f0000000000000ull;\n"};
+  table["is_inside"] = {{}, R"(// 0 <= x < extent, by one comparison: without sign, what is below 0 is large.
+__device__ __forceinline__ bool is_inside(long long x, long long extent) {
+  return static_cast<unsigned long long>(x) < static_cast<unsigned long long>(extent);
+}
+)"};
   table["cp_async_16"] = {{}, R"(// 16 bytes, the last 16 - `bytes` of them zero.
 __device__ __forceinline__ void cp_async_16(unsigned to, const void* from, int bytes) {
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");

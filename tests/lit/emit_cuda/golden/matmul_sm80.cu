@@ -14,6 +14,10 @@ template <int N>
 __device__ __forceinline__ void cp_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
+// 0 <= x < extent, by one comparison: without sign, what is below 0 is large.
+__device__ __forceinline__ bool is_inside(long long x, long long extent) {
+  return static_cast<unsigned long long>(x) < static_cast<unsigned long long>(extent);
+}
 __device__ __forceinline__ void ldmatrix_x4(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsigned from) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(from) : "memory");
 }
@@ -97,7 +101,7 @@ matmul_sm80(const bf16* __restrict__ A,
         const bf16* from = B + ((long long)(c + row)) * K + s * 64 + column;
         #pragma unroll
         for (int i = 0; i < 8; ++i) {
-          const bool inside = c + row + i * 32 >= 0 && c + row + i * 32 < N && s * 64 + column < K;
+          const bool inside = is_inside(c + row + i * 32, N) && s * 64 + column < K;
           cp_async_16(to + i * 4096, from + (long long)(i * 32) * K, inside ? 16 : 0);
         }
       }
@@ -137,7 +141,7 @@ matmul_sm80(const bf16* __restrict__ A,
           const bf16* from = A + ((long long)(m + row)) * K + ahead * 64 + column;
           #pragma unroll
           for (int i = 0; i < 4; ++i) {
-            const bool inside = m + row + i * 32 < M && ahead * 64 + column >= 0 && ahead * 64 + column < K;
+            const bool inside = m + row + i * 32 < M && is_inside(ahead * 64 + column, K);
             cp_async_16(to + i * 4096, from + (long long)(i * 32) * K, inside ? 16 : 0);
           }
         }
@@ -148,7 +152,7 @@ matmul_sm80(const bf16* __restrict__ A,
           const bf16* from = B + ((long long)(c + row)) * K + ahead * 64 + column;
           #pragma unroll
           for (int i = 0; i < 8; ++i) {
-            const bool inside = c + row + i * 32 >= 0 && c + row + i * 32 < N && ahead * 64 + column >= 0 && ahead * 64 + column < K;
+            const bool inside = is_inside(c + row + i * 32, N) && is_inside(ahead * 64 + column, K);
             cp_async_16(to + i * 4096, from + (long long)(i * 32) * K, inside ? 16 : 0);
           }
         }
