@@ -48,6 +48,18 @@ std::optional<Lowering::Flight> Lowering::flight_of(const For& loop, const std::
       auto last = std::find_if(list.rbegin(), list.rend(), reads);
       if (last != list.rend() && last->stmt == step.stmt) flight.rings.push_back(ring);
     }
+    // A slot is held by each product under way, and one by the next.
+    for (std::size_t ring : flight.rings) {
+      const Ring& read = rings_.all()[ring];
+      if (read.depth > flight.count) continue;
+      flight.count = static_cast<int>(read.depth) - 1;
+      remarks_.push_back(
+          {step.stmt->loc,
+           fmt::format("{} product{} under way over the end of an iteration: `{}` has {} "
+                       "slot{} and no more",
+                       flight.count, flight.count == 1 ? "" : "s", read.name, read.depth, read.depth == 1 ? "" : "s")});
+    }
+    if (flight.count == 0) return {};
     return flight;
   }
   return {};

@@ -238,5 +238,22 @@ TEST(Found, ATileThatNobodyReads) {
               "  gemm@12: unit tensor, stage 0, order 3\n");
 }
 
+/// Where memory takes a ring's slots, fewer products are left under way than the schedule says.
+TEST(Found, AProductUnderWayOverARingThatLosesItsSlots) {
+  expect_same(
+      "kernel k(A: in bf16[M, K], B: in bf16[N, K], W: in f32[16], E: in f32[N], C: out bf16[M, N]):\n"
+      "  grid bx = ceildiv(N, 64), by = ceildiv(M, 64)\n"
+      "  A_s = shared bf16[64, 64]\n  B_s = shared bf16[64, 64]\n  acc = fragment f32[64, 64]\n  clear(acc)\n"
+      "  S = fragment f32[64, 64]\n  clear(S)\n  r = fragment f32[64]\n  clear(r)\n  sum = fragment f32[64]\n"
+      "  clear(sum)\n  for k in pipelined(ceildiv(K, 64), stages=3):\n    copy(A[by * 64, k * 64], A_s)\n"
+      "    copy(B[bx * 64, k * 64], B_s)\n    gemm(A_s, B_s, acc, trans_B=true)\n  copy(acc, C[by * 64, bx * 64])\n",
+      {{"M", 6}, {"N", 64}, {"K", 256}},
+      "schedule k device h200\nplace:\n  work persistent, order longest_first\n  role load: warps 4\n  role math: "
+      "warps 4\n"
+      "loop k@13: planner hand\n  copy@14: role load, unit tma, stage 1, order 0\n"
+      "  copy@15: role load, unit tma, stage 0, order 1\n"
+      "  gemm@16: role math, unit tensor, stage 2, order 2, in flight 1\n  ring {A_s, B_s}: depth 2\n");
+}
+
 }  // namespace
 }  // namespace plait::test
