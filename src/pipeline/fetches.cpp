@@ -36,8 +36,10 @@ Lowering::Fetches Lowering::fetches_of(const std::vector<Step>& list, const Live
   std::vector<int> begun(list.size(), 0);  // groups of the turn that are committed before a step
   bool open = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const bool emits = !std::holds_alternative<Let>(list[i].stmt->node) && !rings_.filled_by_loader(*list[i].stmt) &&
-                       !std::holds_alternative<Alloc>(list[i].stmt->node);
+    // A let that reads a tile waits for the copies before it, which are committed by then.
+    const bool replayed = std::holds_alternative<Let>(list[i].stmt->node) && rings_.read_by(*list[i].stmt).empty();
+    const bool emits =
+        !replayed && !rings_.filled_by_loader(*list[i].stmt) && !std::holds_alternative<Alloc>(list[i].stmt->node);
     if (rings_.filled_by_reader(*list[i].stmt)) {
       out.groups += open ? 0 : 1;
       open = true;

@@ -13,12 +13,12 @@ using Dims = std::map<std::string, std::int64_t>;
 
 /// The schedule gives the bytes of the serial one, or is refused with these words.
 void expect_same(const std::string& program, const Dims& dims, const std::string& schedule,
-                 const std::string& refused = {}) {
+                 const std::string& refused = {}, const machine::Device& device = gpu()) {
   auto kernel = load(program);
   ASSERT_TRUE(kernel.ok()) << kernel.diagnostics().render();
   auto read = plan::parse(std::make_shared<const SourceFile>("test.schedule", schedule));
   ASSERT_TRUE(read.ok()) << read.diagnostics().render();
-  ScheduledProgram made(std::move(*kernel), dims, 1);
+  ScheduledProgram made(std::move(*kernel), dims, 1, device);
   const Scheduled of = made.scheduled();
   ASSERT_EQ(plan::check(*read, of.kernel, of.graphs, of.device).render(), "");
   const ScheduledProgram::Finding serial = made.run_serial();
@@ -253,6 +253,26 @@ TEST(Found, AProductUnderWayOverARingThatLosesItsSlots) {
       "loop k@13: planner hand\n  copy@14: role load, unit tma, stage 1, order 0\n"
       "  copy@15: role load, unit tma, stage 0, order 1\n"
       "  gemm@16: role math, unit tensor, stage 2, order 2, in flight 1\n  ring {A_s, B_s}: depth 2\n");
+}
+
+/// Copies on both sides of a let that reads what the first of them loads are no group: it waits for that one.
+TEST(Found, ALetThatReadsATileBetweenCopies) {
+  expect_same(
+      "kernel k(A: in bf16[M, K], B: in bf16[K, N], E: in f32[N], C: out f32[M, N]):\n"
+      "  grid bx = ceildiv(N, 64), by = ceildiv(M, 128)\n"
+      "  A_s = shared bf16[128, 32]\n  B_s = shared bf16[32, 64]\n  e_s = shared f32[64]\n"
+      "  acc = fragment f32[128, 64]\n  clear(acc)\n  S = fragment f32[128, 64]\n  clear(S)\n"
+      "  for k in pipelined(ceildiv(K, 32), stages=0):\n    copy(E[bx * 64], e_s)\n"
+      "    copy(B[k * 32, bx * 64], B_s)\n    copy(A[by * 128, k * 32], A_s)\n"
+      "    gemm(A_s, B_s, S, clear_accum=true)\n    w = e_s[28] * 0.5\n    for i, j in parallel(128, 64):\n"
+      "      acc[i, j] += S[i, j] * w\n  copy(acc, C[by * 128, bx * 64])\n",
+      {{"M", 128}, {"N", 40}, {"K", 128}},
+      "schedule k device a100\nplace:\n  work plain\n  role math: warps 4, replicas 2 over rows\n"
+      "loop k@10: planner hand\n  copy@11: role math, unit lsu, stage 0, order 0\n"
+      "  copy@12: role math, unit lsu, stage 0, order 1\n  copy@13: role math, unit lsu, stage 0, order 3\n"
+      "  gemm@14: role math, unit tensor, stage 0, order 4\n  let@15: role math, unit cuda, stage 0, order 2\n"
+      "  each@16: role math, unit cuda, stage 0, order 5\n",
+      {}, gpu_without_tma());
 }
 
 }  // namespace
