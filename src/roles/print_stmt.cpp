@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/build.h"
 #include "ir/print_expr.h"
 #include "machine/device.h"
