@@ -99,9 +99,9 @@ Result<roles::Program> Lowering::run() {
         {Value(dim) <= Value(Scalars::kMostExtent), "larger extents take 64-bit arithmetic", kernel_.loc});
   }
   Value blocks = kernel_.grid.front().extent;
-  std::size_t axes = work_.counts().size();
-  for (std::size_t d = 1; d < axes; ++d) blocks = blocks * Value(kernel_.grid[d].extent);
-  if (axes > 1) program.requires_.push_back({blocks <= Value(max_blocks), "the grid has too many blocks", kernel_.loc});
+  for (std::size_t d = 1; d < work_.axes(); ++d) blocks = blocks * Value(kernel_.grid[d].extent);
+  if (work_.axes() > 1)
+    program.requires_.push_back({blocks <= Value(max_blocks), "the grid has too many blocks", kernel_.loc});
   program.loc = kernel_.loc;
   Diagnostics found = check(program);
   if (found.has_errors()) return found;

@@ -281,6 +281,7 @@ class Lowering {
   int lead_ = 0;  ///< stages by which the step being emitted runs behind the counters
 
   std::unordered_map<const ir::BufferDecl*, roles::Smem> scratch_;   ///< of fragments that statements need in memory
+  std::map<const ir::BufferDecl*, std::set<ir::Buffer>> mates_;      ///< buffers of the kernel that share a place
   std::map<const ir::BufferDecl*, const ir::BufferDecl*> together_;  ///< tiles in shared places: one stands for all
   std::set<const ir::BufferDecl*> locals_;                           ///< of nests: one a thread
   std::vector<Jump> jumps_;                                          ///< of loops around

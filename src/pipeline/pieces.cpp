@@ -21,11 +21,6 @@ const For* pipelined(const Stmt& stmt) {
   return loop != nullptr && loop->kind == LoopKind::pipelined ? loop : nullptr;
 }
 
-bool is_zero(const ExprRef& expr) {
-  const auto* number = std::get_if<FloatLit>(&expr->node);
-  return number != nullptr ? number->value == 0 : as_int(expr) == 0;
-}
-
 /// Looks for what stands in the way of a loop in pieces.
 class Splitter {
  public:
@@ -154,7 +149,7 @@ class Splitter {
         if (!touched(*kernel_.body[i]).writes.contains(sum)) continue;
         const auto* op = std::get_if<TileOp>(&kernel_.body[i]->node);
         const auto* fill = op == nullptr ? nullptr : std::get_if<FillAttrs>(&op->attrs);
-        cleared = fill != nullptr && is_zero(fill->value);
+        cleared = fill != nullptr && place::is_zero(fill->value);
       }
       if (!cleared) blame(*kernel_.body[number], fmt::format("`{}` does not start from 0", sum->name));
     }

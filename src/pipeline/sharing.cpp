@@ -82,6 +82,12 @@ void Lowering::share_homes(std::int64_t limit) {
       together_[own] = (*group.front()->place)->buffer.get();
       others += fmt::format("{}`{}`", others.empty() ? "" : ", ", own->name);
     }
+    walk(kernel_.body, [&](const Stmt& stmt) {
+      const auto* alloc = std::get_if<Alloc>(&stmt.node);
+      auto is = [&](const Tile* tile) { return alloc != nullptr && tile->buffer == alloc->buffer.get(); };
+      if (std::none_of(group.begin(), group.end(), is)) return;
+      for (const Tile* tile : group) mates_[tile->buffer].insert(alloc->buffer);
+    });
     staged_bytes_ += bytes_of(group);
     next = (next + bytes_of(group) + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
     remarks_.push_back({kernel_.loc, fmt::format("{} share {} bytes of shared memory, one after the other: a block has "
@@ -110,26 +116,11 @@ analysis::Life Lowering::scratch_life(const analysis::Lives& lives, const Buffer
 
 /// What else a statement touches by touching these: other tiles at their places.
 Touched Lowering::with_shared(Touched use) const {
-  if (together_.empty()) return use;
-  auto place_of = [&](const Buffer& buffer) -> const BufferDecl* {
-    for (const auto* list : {&tiles_, &scratch_}) {
-      auto tile = list->find(buffer.get());
-      if (tile == list->end()) continue;
-      auto found = together_.find(tile->second->buffer.get());
-      if (found != together_.end()) return found->second;
-    }
-    return nullptr;
-  };
-  std::map<const BufferDecl*, std::vector<Buffer>> at;
-  walk(kernel_.body, [&](const Stmt& stmt) {
-    const auto* alloc = std::get_if<Alloc>(&stmt.node);
-    if (alloc == nullptr) return;
-    if (const BufferDecl* place = place_of(alloc->buffer)) at[place].push_back(alloc->buffer);
-  });
   for (auto* list : {&use.reads, &use.writes}) {
     std::set<Buffer> more;
     for (const Buffer& buffer : *list) {
-      if (const BufferDecl* place = place_of(buffer)) more.insert(at[place].begin(), at[place].end());
+      auto found = mates_.find(buffer.get());
+      if (found != mates_.end()) more.insert(found->second.begin(), found->second.end());
     }
     list->insert(more.begin(), more.end());
   }

@@ -61,7 +61,6 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
 void Lowering::check_work() {
   const plan::Work& work = schedule_.place.work;
   auto refused = [&](const std::string& what) { refuse_schedule(work.at.loc, what); };
-  const std::size_t axes = work_.pieces() == nullptr ? kernel_.grid.size() : work_.pieces()->axes;
   bool cluster = work.cluster_x * work.cluster_y > 1;
   if (cluster) {
     if (std::string why = cluster_obstacle(placed_, work); !why.empty())
@@ -69,8 +68,8 @@ void Lowering::check_work() {
                    fmt::format("no cluster ({}, {}): {}", work.cluster_x, work.cluster_y, why),
                    "leave the cluster out of the schedule");
   }
-  if (work.heads > 1 && axes == 1) refused("heads over a grid of one axis");
-  if (work.order == plan::TileOrder::hilbert && axes == 1) refused("order hilbert over a grid of one axis");
+  if (work.heads > 1 && work_.axes() == 1) refused("heads over a grid of one axis");
+  if (work.order == plan::TileOrder::hilbert && work_.axes() == 1) refused("order hilbert over a grid of one axis");
   if (work.kind == plan::WorkKind::dynamic) {
     if (cluster) refused("work dynamic with a cluster");
     if (rings_.all_own()) refused("work dynamic where no role loads ahead (that role hands out tiles)");

@@ -72,13 +72,13 @@ void WorkMap::at_number(const Value& number, const std::function<void()>& item) 
   if (pieces_ == nullptr) return at_place(number, item);
   OpenBody scope(scalars_, names_);
   const std::int64_t parts = work_.split_k;
-  piece_.tile = let("of_tile", number / parts);
+  Value tile = let("of_tile", number / parts);
   piece_.own = let("piece", number % parts);
   piece_.of = parts;
-  piece_.first_slot = piece_.tile * parts;
+  piece_.slot = [=](const Value& piece) { return tile * parts + piece; };
   auto begin = [&](const Value& piece) { return piece * (steps_ / parts) + min(piece, steps_ % parts); };
   bind_piece(let("from", begin(piece_.own)), let("to", begin(piece_.own + 1)));
-  at_place(piece_.tile, item);
+  at_place(tile, item);
 }
 
 /// A tile, or a pair of them.

@@ -25,6 +25,8 @@ class WorkMap {
   /// Whether the role that loads hands out the items.
   bool hands_out() const { return work_.kind == plan::WorkKind::dynamic; }
   const Cluster& cluster() const { return cluster_; }
+  /// Of the kernel's own grid.
+  std::size_t axes() const { return axes_; }
   /// Tiles, or clusters of them, along each axis of the grid.
   const std::vector<Value>& counts() const { return counts_; }
 
@@ -33,13 +35,9 @@ class WorkMap {
   /// Places for the sums of pieces.
   const Value& slots() const { return slots_; }
   struct Piece {
-    Value tile = 0;  ///< its number
-    Value own = 0;   ///< number of this piece among those of the tile
-    Value of = 1;    ///< pieces of the tile
-    Value first_slot = 0;
-    Value slot(const Value& piece) const;
-    bool split = true;      ///< slots of a tile follow each other
-    Value first_block = 0;  ///< else: the block that begins the tile
+    Value own = 0;                                  ///< number of this piece among those of its tile
+    Value of = 1;                                   ///< pieces of the tile
+    std::function<Value(const Value& piece)> slot;  ///< the place of a piece's sums
   };
   const Piece& piece() const { return piece_; }
 

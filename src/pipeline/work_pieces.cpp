@@ -52,22 +52,17 @@ void WorkMap::stream(const std::function<void()>& item) {
     Value streamed = let("streamed", Value(at) / steps_);
     Value start = let("start", streamed * steps_);
     Value stop = let("stop", min(last, start + steps_));
-    piece_.tile = let("of_tile", select(whole, Value(block) + Value(round) * blocks, rounds_ * blocks + streamed));
-    piece_.split = false;
-    piece_.first_block = let("first_block", select(whole, block, block_of(start)));
-    piece_.own = let("piece", Value(block) - piece_.first_block);
-    piece_.of = let("of_pieces", select(whole, 1, block_of(start + steps_ - 1) - piece_.first_block + 1));
+    Value tile = let("of_tile", select(whole, Value(block) + Value(round) * blocks, rounds_ * blocks + streamed));
+    Value first_block = let("first_block", select(whole, block, block_of(start)));
+    piece_.own = let("piece", Value(block) - first_block);
+    piece_.of = let("of_pieces", select(whole, 1, block_of(start + steps_ - 1) - first_block + 1));
+    piece_.slot = [=](const Value& piece) { return 2 * (first_block + piece) + select(piece == 0, 1, 0); };
     Value trips = scalars_.index(pieces_->trips);
     bind_piece(let("from", select(whole, 0, min(Value(at) - start, trips))),
                let("to", select(whole, trips, min(stop - start, trips))));
-    at_place(piece_.tile, item);
+    at_place(tile, item);
     b_.if_(whole, [&] { b_.set(round, Value(round) + 1); }, [&] { b_.set(at, stop); });
   });
-}
-
-Value WorkMap::Piece::slot(const Value& piece) const {
-  if (split) return first_slot + piece;
-  return 2 * (first_block + piece) + select(piece == 0, 1, 0);
 }
 
 void WorkMap::declare_tickets() {
