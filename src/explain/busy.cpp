@@ -68,6 +68,20 @@ std::string_view unit_name(sim::Unit unit) {
       return "load";
     case Unit::store:
       return "store";
+    case Unit::cube:
+      return "cube";
+    case Unit::mte1:
+      return "mte1";
+    case Unit::mte2:
+      return "mte2";
+    case Unit::fixpipe:
+      return "fixpipe";
+    case Unit::aiv_mte2:
+      return "aiv_mte2";
+    case Unit::mte3:
+      return "mte3";
+    case Unit::scalar:
+      return "scalar";
   }
   return {};
 }

@@ -110,8 +110,7 @@ std::string prediction(const Prediction& p, int sms) {
                      p.microseconds, p.run.blocks, p.run.sms, sms);
   std::vector<std::string> busy;
   for (const sim::UnitUse& unit : p.run.units) {
-    double whole = static_cast<double>(p.run.cycles) * (unit.name == "memory" ? 1 : p.run.sms);
-    busy.push_back(fmt::format("{} {}", unit.name, percent(static_cast<double>(unit.busy), whole)));
+    busy.push_back(fmt::format("{} {}", unit.name, percent(sim::share_of(unit, p.run), 1)));
   }
   return out + fmt::format("  busy  {}\n", fmt::join(busy, ", "));
 }

@@ -18,6 +18,7 @@ class Checker {
     names();
     if (device_.target == Target::cuda) cuda();
     if (device_.target == Target::cpu) cpu();
+    if (device_.target == Target::npu) npu();
     features();
   }
 
@@ -73,6 +74,35 @@ class Checker {
     memories({MemoryKind::global}, "a cpu");
     units({UnitKind::vector}, "a cpu");
     if (device_.limits) wrong(Rule::model_field, "limits", "limits are those of GPUs; a cpu has none");
+  }
+
+  void npu() {
+    using enum MemoryKind;
+    memories({global, l1, l0a, l0b, l0c, ub}, "an npu");
+    units({UnitKind::cube, UnitKind::mte1, UnitKind::mte2, UnitKind::fixpipe, UnitKind::aiv_mte2, UnitKind::mte3,
+           UnitKind::vector, UnitKind::scalar},
+          "an npu");
+    if (device_.limits) wrong(Rule::model_field, "limits", "limits are those of GPUs; an npu has none");
+    if (!device_.features.empty())
+      wrong(Rule::model_field, "features", "features are those of GPUs; the list of an npu is empty");
+    std::vector<std::string> missing;
+    for (auto [from, to] : {std::pair{global, l1}, {l1, l0a}, {l1, l0b}, {l0c, global}, {global, ub}, {ub, global}}) {
+      if (device_.transfer(from, to) == nullptr) missing.push_back(fmt::format("{} to {}", name_of(from), name_of(to)));
+    }
+    if (!missing.empty())
+      wrong(Rule::model_field, "transfers",
+            fmt::format("transfers lacks {}, which an npu needs", fmt::join(missing, ", ")));
+    for (std::size_t i = 0; i < device_.transfers.size(); ++i) {
+      const Transfer& transfer = device_.transfers[i];
+      auto lacks = [&](auto kind, const auto& items, const char* field, const char* what) {
+        if (std::any_of(items.begin(), items.end(), [&](const auto& item) { return item.kind == kind; })) return;
+        wrong(Rule::model_field, fmt::format("transfers[{}].{}", i, field),
+              fmt::format("the model has no {} '{}'", what, name_of(kind)));
+      };
+      lacks(transfer.from, device_.memories, "from", "memory");
+      lacks(transfer.to, device_.memories, "to", "memory");
+      lacks(transfer.unit, device_.units, "unit", "unit");
+    }
   }
 
   void at_most(const char* small, const Figure& a, const char* large, const Figure& b) {

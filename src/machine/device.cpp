@@ -44,6 +44,8 @@ std::string_view name_of(Target target) {
       return "cuda";
     case Target::cpu:
       return "cpu";
+    case Target::npu:
+      return "npu";
   }
   throw InternalError("a target without name");
 }
@@ -88,6 +90,12 @@ const Cost* Device::cost(CostKind kind, std::string_view variant) const {
     if (cost.variant.empty()) general = &cost;
   }
   return general;
+}
+
+const Transfer* Device::transfer(MemoryKind from, MemoryKind to) const {
+  auto found =
+      std::find_if(transfers.begin(), transfers.end(), [&](const Transfer& t) { return t.from == from && t.to == to; });
+  return found == transfers.end() ? nullptr : &*found;
 }
 
 double Device::bytes_per_cycle(const Memory& memory) const {

@@ -24,7 +24,7 @@ struct Figure {
   bool measured() const { return source.starts_with("measured"); }
 };
 
-enum class Target { cuda, cpu };
+enum class Target { cuda, cpu, npu };
 enum class Feature {
 #define PLAIT_FEATURE(id, what) id,
 #include "machine/kinds.def"
@@ -87,6 +87,30 @@ struct Cost {
   Figure interval;
 };
 
+/// What moving a tile between two memories of an NPU costs: `latency` plus bytes over `bandwidth`, and the unit is
+/// busy for bytes over `bandwidth`, at least `interval`.
+struct Transfer {
+  MemoryKind from = MemoryKind::global, to = MemoryKind::l1;
+  UnitKind unit = UnitKind::mte2;
+  Figure latency;    ///< cycles
+  Figure bandwidth;  ///< B/cycle
+  Figure interval;   ///< cycles, of one descriptor
+};
+
+/// What a matrix product of an NPU costs besides its multiply-adds over the rate of `cube`.
+struct CubeCost {
+  Figure latency;  ///< cycles
+  Figure slice;    ///< elements of K that are brought to L0 at once
+};
+
+/// What element work of an NPU costs: the larger of its instructions and of its bytes over `bandwidth`; the next one
+/// may follow after one `overlap`th of that.
+struct VectorCost {
+  Figure width;      ///< bytes that one instruction works on
+  Figure bandwidth;  ///< B/cycle
+  Figure overlap;    ///< tasks
+};
+
 struct Device {
   std::string name;         ///< what --device takes
   std::string description;  ///< for people
@@ -99,6 +123,11 @@ struct Device {
   std::vector<Memory> memories;
   std::vector<Unit> units;
   std::vector<Cost> costs;
+  // Of every npu, and of no other.
+  std::optional<Figure> vector_cores;  ///< beside each cube core
+  std::vector<Transfer> transfers;
+  std::optional<CubeCost> cube_cost;
+  std::optional<VectorCost> vector_cost;
 
   bool has(Feature feature) const;
   /// Null where the device has none.
@@ -107,6 +136,8 @@ struct Device {
   std::optional<double> rate(UnitKind kind, std::optional<ir::DType> type = {}) const;
   /// The cost of this variant, else of the operation in general, else null.
   const Cost* cost(CostKind kind, std::string_view variant = {}) const;
+  /// Null where nothing moves data from the one to the other.
+  const Transfer* transfer(MemoryKind from, MemoryKind to) const;
   /// Bandwidth in bytes a cycle: of the whole device, or of one compute unit where each has its own.
   double bytes_per_cycle(const Memory& memory) const;
   double cycles_per_second() const { return clock.value * 1e6; }

@@ -26,6 +26,7 @@ struct Domain {
 Domain latency() { return {"cycles", 1}; }
 Domain interval() { return {"cycles", 0, 1e9, false, true}; }
 Domain rate(std::string_view unit) { return {std::string(unit), 0, 1e9, false, true}; }
+Domain cycles() { return {"cycles", 0}; }
 Domain bytes() { return {"bytes", 1, 1125899906842624.0, true}; }
 
 /// Reads a JSON value field by field; what is wrong is reported at its place and read as if it were right.
@@ -57,6 +58,12 @@ class Reader {
   std::vector<Unit::Rate> rates(const Json& json, const std::string& path, std::string_view unit);
   std::vector<Cost> costs(const Json& json);
   Cost cost(const Json& json, const std::string& path);
+  template <typename Kind>
+  Kind kind(const Json& parent, const std::string& path, const std::string& field, int count, std::string_view what);
+  std::vector<Transfer> transfers(const Json& json);
+  Transfer transfer(const Json& json, const std::string& path);
+  CubeCost cube_cost(const Json& json);
+  VectorCost vector_cost(const Json& json);
 
   const JsonPlaces& places_;
   Diagnostics& diagnostics_;
@@ -156,11 +163,11 @@ Figure Reader::figure(const Json& parent, const std::string& path, const std::st
 
 Target Reader::target(const Json& json) {
   std::string name = text(json, "", "target");
-  for (Target target : {Target::cuda, Target::cpu}) {
+  for (Target target : {Target::cuda, Target::cpu, Target::npu}) {
     if (name == name_of(target)) return target;
   }
   if (!name.empty())
-    wrong(Rule::model_field, "target", fmt::format("there is no target '{}'", name), "the targets are cuda, cpu");
+    wrong(Rule::model_field, "target", fmt::format("there is no target '{}'", name), "the targets are cuda, cpu, npu");
   return Target::cuda;
 }
 
@@ -183,6 +190,16 @@ constexpr int kCostCount = 0
 #define PLAIT_COST PLAIT_COUNT
 #include "machine/kinds.def"
 #undef PLAIT_COST
+    ;
+constexpr int kMemoryCount = 0
+#define PLAIT_MEMORY PLAIT_COUNT
+#include "machine/kinds.def"
+#undef PLAIT_MEMORY
+    ;
+constexpr int kUnitCount = 0
+#define PLAIT_UNIT PLAIT_COUNT
+#include "machine/kinds.def"
+#undef PLAIT_UNIT
     ;
 #undef PLAIT_COUNT
 
@@ -313,13 +330,67 @@ std::vector<Cost> Reader::costs(const Json& json) {
   return result;
 }
 
-Device Reader::device(const Json& json) {
-  Device result;
-  if (object(json, "",
-             {"name", "description", "target", "arch", "features", "compute_units", "clock", "limits", "memories",
-              "units", "costs"}) == nullptr) {
+/// The kind that a field names.
+template <typename Kind>
+Kind Reader::kind(const Json& parent, const std::string& path, const std::string& field, int count,
+                  std::string_view what) {
+  std::string name = text(parent, path, field);
+  auto found = kind_of<Kind>(name, count);
+  if (!found && !name.empty())
+    wrong(Rule::model_field, join(path, field), fmt::format("there is no {} '{}'", what, name));
+  return found.value_or(Kind{});
+}
+
+Transfer Reader::transfer(const Json& json, const std::string& path) {
+  Transfer result;
+  if (object(json, path, {"from", "to", "unit", "latency", "bandwidth", "interval"}) == nullptr) return result;
+  result.from = kind<MemoryKind>(json, path, "from", kMemoryCount, "memory");
+  result.to = kind<MemoryKind>(json, path, "to", kMemoryCount, "memory");
+  result.unit = kind<UnitKind>(json, path, "unit", kUnitCount, "unit");
+  result.latency = figure(json, path, "latency", cycles());
+  result.bandwidth = figure(json, path, "bandwidth", rate("B/cycle"));
+  result.interval = figure(json, path, "interval", cycles());
+  return result;
+}
+
+std::vector<Transfer> Reader::transfers(const Json& json) {
+  std::vector<Transfer> result;
+  if (!json.is_array()) {
+    wrong(Rule::model_field, "transfers", fmt::format("transfers is a list, not {}", shown(json)));
     return result;
   }
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    std::string path = fmt::format("transfers[{}]", i);
+    Transfer next = transfer(json[i], path);
+    auto same = [&](const Transfer& t) { return t.from == next.from && t.to == next.to; };
+    if (!diagnostics_.has_errors() && std::any_of(result.begin(), result.end(), same))
+      wrong(Rule::model_field, path,
+            fmt::format("the transfer from {} to {} is given twice", name_of(next.from), name_of(next.to)));
+    result.push_back(std::move(next));
+  }
+  return result;
+}
+
+CubeCost Reader::cube_cost(const Json& json) {
+  if (object(json, "cube_cost", {"latency", "slice"}) == nullptr) return {};
+  return {figure(json, "cube_cost", "latency", cycles()),
+          figure(json, "cube_cost", "slice", {"elements", 1, 65536, true})};
+}
+
+VectorCost Reader::vector_cost(const Json& json) {
+  if (object(json, "vector_cost", {"width", "bandwidth", "overlap"}) == nullptr) return {};
+  return {figure(json, "vector_cost", "width", {"bytes", 1, 65536, true}),
+          figure(json, "vector_cost", "bandwidth", rate("B/cycle")),
+          figure(json, "vector_cost", "overlap", {"tasks", 1, 1024, true})};
+}
+
+Device Reader::device(const Json& json) {
+  Device result;
+  std::vector<std::string> fields = {"name",  "description", "target",   "arch",  "features", "compute_units",
+                                     "clock", "limits",      "memories", "units", "costs"};
+  if (json.is_object() && json.value("target", Json()) == "npu")
+    fields.insert(fields.end(), {"vector_cores", "transfers", "cube_cost", "vector_cost"});
+  if (object(json, "", fields) == nullptr) return result;
   result.name = text(json, "", "name");
   result.description = text(json, "", "description");
   result.target = target(json);
@@ -331,6 +402,11 @@ Device Reader::device(const Json& json) {
   if (const Json* list = member(json, "", "memories")) result.memories = memories(*list);
   if (const Json* list = member(json, "", "units")) result.units = units(*list);
   if (const Json* list = member(json, "", "costs")) result.costs = costs(*list);
+  if (result.target != Target::npu) return result;
+  result.vector_cores = figure(json, "", "vector_cores", {"units", 1, 4, true});
+  if (const Json* list = member(json, "", "transfers")) result.transfers = transfers(*list);
+  if (const Json* cost = member(json, "", "cube_cost")) result.cube_cost = cube_cost(*cost);
+  if (const Json* cost = member(json, "", "vector_cost")) result.vector_cost = vector_cost(*cost);
   return result;
 }
 

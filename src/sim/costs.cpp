@@ -42,6 +42,7 @@ Costs costs_of(const machine::Device& device) {
   costs.clock_mhz = device.clock.value;
   set_memories(costs, device);
   costs.sms = static_cast<int>(device.compute_units.integer());
+  if (device.vector_cores) costs.vector_cores = static_cast<int>(device.vector_cores->integer());
   set_rate(costs.tensor_fma, device, UnitKind::tensor, ir::DType::bf16);
   costs.mma_fma = costs.tensor_fma;
   if (const machine::Cost* mma = device.cost(CostKind::mma)) {

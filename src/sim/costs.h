@@ -40,15 +40,43 @@ struct Costs {
   std::int64_t tma_issue = 30;
   std::int64_t shuffle = 24;
   std::int64_t block_start = 1000;
+
+  int vector_cores = 0;  ///< of an NPU, each with units of its own; of others none
 };
 
 /// The costs that a machine model states; the others stay as they are.
 Costs costs_of(const machine::Device& device);
 
 /// A unit of a multiprocessor whose time the simulation accounts for.
-enum class Unit { tensor, tma, cuda, sfu, smem, l2, lsu, issue, vector, load, store };
-constexpr int kUnits = 11;
+enum class Unit {
+  tensor,
+  tma,
+  cuda,
+  sfu,
+  smem,
+  l2,
+  lsu,
+  issue,
+  vector,
+  load,
+  store,
+  cube,
+  mte1,
+  mte2,
+  fixpipe,
+  aiv_mte2,
+  mte3,
+  scalar,
+};
+constexpr int kUnits = 18;
 constexpr int kOwnUnits = 6;  ///< the first ones, which statements use by themselves; the others run tasks alone
+
+constexpr int kMostVectorCores = 4;  ///< of an NPU, beside a cube core
+
+/// Whether each vector core of an NPU has one.
+constexpr bool is_of_vector_core(Unit unit) {
+  return unit == Unit::vector || unit == Unit::aiv_mte2 || unit == Unit::mte3;
+}
 
 /// Whether the special function unit evaluates the function, in one step or several.
 bool uses_special_unit(ir::Intrinsic fn);

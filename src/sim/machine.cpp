@@ -71,12 +71,12 @@ std::int64_t Machine::latency(std::int64_t cycles) {
   return static_cast<std::int64_t>(static_cast<double>(cycles) * factor);
 }
 
-std::int64_t Machine::use(int sm, Unit unit, std::int64_t from, double cycles) {
+std::int64_t Machine::use(int sm, Unit unit, std::int64_t from, double cycles, int core) {
   auto length = std::llround(cycles);
   auto number = static_cast<std::size_t>(unit);
   if (charge_ == Charge::nothing) return from;
   if (charge_ == Charge::time) return task_->free_at[number] = std::max(task_->free_at[number], from) + length;
-  std::int64_t& free_at = sms_[static_cast<std::size_t>(sm)].free_at[number];
+  std::int64_t& free_at = sms_[static_cast<std::size_t>(sm)].free_at[static_cast<std::size_t>(core)][number];
   free_at = std::max(free_at, from) + length;
   busy_[number] += length;
   if (options_.trace) tell(TraceEvent::Kind::unit, unit, free_at - length, free_at);
@@ -368,12 +368,16 @@ Outcome Machine::outcome() {
   Outcome result;
   result.diagnostics = std::move(diags_);
   result.cycles = end_;
-  static constexpr const char* kNames[kUnits] = {"tensor", "tma",   "cuda",   "sfu",  "smem", "l2",
-                                                 "lsu",    "issue", "vector", "load", "store"};
+  static constexpr const char* kNames[kUnits] = {"tensor", "tma",   "cuda",    "sfu",      "smem",  "l2",
+                                                 "lsu",    "issue", "vector",  "load",     "store", "cube",
+                                                 "mte1",   "mte2",  "fixpipe", "aiv_mte2", "mte3",  "scalar"};
+  bool npu = costs().vector_cores > 0;
   for (std::size_t i = 0; i < kUnits; ++i) {
-    if (i < kOwnUnits || busy_[i] > 0) result.units.push_back({kNames[i], busy_[i]});
+    bool each = npu && is_of_vector_core(static_cast<Unit>(i));
+    if ((i < kOwnUnits && !npu) || busy_[i] > 0)
+      result.units.push_back({kNames[i], busy_[i], each ? costs().vector_cores : 1});
   }
-  result.units.push_back({"memory", traffic_.memory_busy()});
+  result.units.push_back({"memory", traffic_.memory_busy(), 1});
   result.blocks = launch_.blocks();
   result.sms = static_cast<int>(std::min<std::int64_t>(static_cast<std::int64_t>(sms_.size()), launch_.blocks()));
   result.threads = code_.threads;

@@ -39,7 +39,8 @@ class Machine {
   /// A latency of about `cycles`: exactly that, or drawn at random.
   std::int64_t latency(std::int64_t cycles);
   /// Keeps a unit of a multiprocessor busy for `cycles` from `from` or when it is free; gives the end.
-  std::int64_t use(int sm, Unit unit, std::int64_t from, double cycles);
+  /// `core`: of an NPU's vector cores, where each has such a unit.
+  std::int64_t use(int sm, Unit unit, std::int64_t from, double cycles, int core = 0);
   /// Moves bytes between a multiprocessor and a piece of a tensor (traffic_key); gives the end.
   std::int64_t move(int sm, std::uint64_t key, double bytes, std::int64_t from, bool write);
   /// Statements of a task take no time of units, and of the warp's that which the task is measured by.
@@ -75,7 +76,7 @@ class Machine {
     bool operator<(const Event& other) const { return time != other.time ? time > other.time : order > other.order; }
   };
   struct Sm {
-    std::array<std::int64_t, kUnits> free_at{};
+    std::array<std::array<std::int64_t, kUnits>, kMostVectorCores> free_at{};
     int blocks = 0;
   };
 

@@ -42,6 +42,7 @@ struct Options {
 struct UnitUse {
   std::string name;
   std::int64_t busy = 0;  ///< cycles, of all multiprocessors together; of main memory, which they share, alone
+  int each = 1;           ///< such units of a multiprocessor
 };
 
 struct Outcome {
@@ -55,6 +56,12 @@ struct Outcome {
   std::int64_t steps = 0;
   std::vector<Loc> executed;  ///< places of the statements that some thread ran
 };
+
+/// The part of the run in which a unit was busy, of all that there are.
+inline double share_of(const UnitUse& unit, const Outcome& run) {
+  double whole = static_cast<double>(run.cycles) * (unit.name == "memory" ? 1 : run.sms * unit.each);
+  return static_cast<double>(unit.busy) / (whole > 0 ? whole : 1);
+}
 
 /// Runs a verified program on the tensors of `launch`, which it changes.
 Outcome simulate(const roles::Program& program, const Launch& launch, const Options& options = {});

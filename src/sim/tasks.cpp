@@ -32,6 +32,20 @@ Unit unit_of(machine::UnitKind kind) {
       return Unit::load;
     case UnitKind::store:
       return Unit::store;
+    case UnitKind::cube:
+      return Unit::cube;
+    case UnitKind::mte1:
+      return Unit::mte1;
+    case UnitKind::mte2:
+      return Unit::mte2;
+    case UnitKind::fixpipe:
+      return Unit::fixpipe;
+    case UnitKind::aiv_mte2:
+      return Unit::aiv_mte2;
+    case UnitKind::mte3:
+      return Unit::mte3;
+    case UnitKind::scalar:
+      return Unit::scalar;
   }
   return Unit::issue;
 }
@@ -92,7 +106,10 @@ Step run(Machine& m, Warp& w, const act::TaskEnd& a) {
   };
   std::int64_t latency = cycles(a.latency, length), interval = cycles(a.ii, latency);
   std::int64_t from = std::max(issued, data_ready(w, a.touched));
-  std::int64_t start = m.use(w.block.sm, unit_of(a.unit), from, static_cast<double>(interval)) - interval;
+  Unit unit = unit_of(a.unit);
+  bool own = m.costs().vector_cores > 0 && is_of_vector_core(unit);
+  int core = own ? w.replica_number % m.costs().vector_cores : 0;
+  std::int64_t start = m.use(w.block.sm, unit, from, static_cast<double>(interval), core) - interval;
   std::int64_t done = start + m.latency(latency);
   tasks.done = std::max(tasks.done, done);
   for (const Touch& touch : a.touched.reads) {

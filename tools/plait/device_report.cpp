@@ -83,6 +83,27 @@ std::vector<Row> cost_rows(const Device& device) {
   return rows;
 }
 
+std::vector<Row> npu_rows(const Device& device) {
+  std::vector<Row> rows;
+  for (const machine::Transfer& transfer : device.transfers) {
+    std::string name = fmt::format("{} to {} ({})", machine::name_of(transfer.from), machine::name_of(transfer.to),
+                                   machine::name_of(transfer.unit));
+    rows.push_back(row(name + " latency", transfer.latency));
+    rows.push_back(row(name + " bandwidth", transfer.bandwidth));
+    rows.push_back(row(name + " interval", transfer.interval));
+  }
+  if (device.cube_cost) {
+    rows.push_back(row("cube latency", device.cube_cost->latency));
+    rows.push_back(row("cube slice", device.cube_cost->slice));
+  }
+  if (device.vector_cost) {
+    rows.push_back(row("vector width", device.vector_cost->width));
+    rows.push_back(row("vector bandwidth", device.vector_cost->bandwidth));
+    rows.push_back(row("vector overlap", device.vector_cost->overlap));
+  }
+  return rows;
+}
+
 std::vector<std::string> feature_names(const Device& device) {
   std::vector<std::string> names;
   for (machine::Feature feature : device.features) names.emplace_back(machine::name_of(feature));
@@ -140,17 +161,44 @@ std::vector<Report> costs_report(const Device& device) {
   return reports;
 }
 
+void report_npu(const Device& device, Report& report) {
+  report.set("vector_cores", figure_report(*device.vector_cores));
+  std::vector<Report> transfers;
+  for (const machine::Transfer& transfer : device.transfers) {
+    Report one;
+    one.set("from", std::string(machine::name_of(transfer.from)));
+    one.set("to", std::string(machine::name_of(transfer.to)));
+    one.set("unit", std::string(machine::name_of(transfer.unit)));
+    one.set("latency", figure_report(transfer.latency));
+    one.set("bandwidth", figure_report(transfer.bandwidth));
+    one.set("interval", figure_report(transfer.interval));
+    transfers.push_back(one);
+  }
+  report.set("transfers", transfers);
+  Report cube, vector;
+  cube.set("latency", figure_report(device.cube_cost->latency));
+  cube.set("slice", figure_report(device.cube_cost->slice));
+  report.set("cube_cost", cube);
+  vector.set("width", figure_report(device.vector_cost->width));
+  vector.set("bandwidth", figure_report(device.vector_cost->bandwidth));
+  vector.set("overlap", figure_report(device.vector_cost->overlap));
+  report.set("vector_cost", vector);
+}
+
 }  // namespace
 
 std::string device_text(const Device& device) {
   std::string text =
       fmt::format("{}: {} ({}, {})\n", device.name, device.description, machine::name_of(device.target), device.arch);
   if (!device.features.empty()) text += fmt::format("features: {}\n", fmt::join(feature_names(device), ", "));
-  text += table("Device", {row("compute units", device.compute_units), row("clock", device.clock)});
+  std::vector<Row> whole = {row("compute units", device.compute_units), row("clock", device.clock)};
+  if (device.vector_cores) whole.push_back(row("vector cores of each", *device.vector_cores));
+  text += table("Device", whole);
   if (device.limits) text += table("Limits", limit_rows(*device.limits));
   text += table("Memories", memory_rows(device));
   text += table("Units of a compute unit, a cycle", unit_rows(device));
   text += table("Costs", cost_rows(device));
+  text += table("Costs of tasks", npu_rows(device));
   return text;
 }
 
@@ -167,6 +215,7 @@ Report device_report(const Device& device) {
   report.set("memories", memories_report(device));
   report.set("units", units_report(device));
   report.set("costs", costs_report(device));
+  if (device.target == machine::Target::npu) report_npu(device, report);
   return report;
 }
 

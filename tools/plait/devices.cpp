@@ -50,15 +50,15 @@ std::string summary_line(const machine::Device& device) {
   const machine::Memory* main = device.memory(machine::MemoryKind::global);
   std::string memory =
       main == nullptr ? "" : fmt::format("{:.0f} GB, {:g} GB/s", main->capacity.value / 1e9, main->bandwidth.value);
-  return fmt::format("{:<8} {:<6} {:<10} {:>5}  {:>5g} MHz  {:<18} {}\n", device.name, machine::name_of(device.target),
+  return fmt::format("{:<10} {:<6} {:<10} {:>5}  {:>5g} MHz  {:<18} {}\n", device.name, machine::name_of(device.target),
                      device.arch, device.compute_units.value, device.clock.value, memory, device.description);
 }
 
 Outcome list_devices() {
   Outcome outcome;
   std::vector<Report> reports;
-  outcome.text = fmt::format("{:<8} {:<6} {:<10} {:>5}  {:>9}  {:<18} {}\n", "NAME", "TARGET", "ARCH", "UNITS", "CLOCK",
-                             "MAIN MEMORY", "MODEL");
+  outcome.text = fmt::format("{:<10} {:<6} {:<10} {:>5}  {:>9}  {:<18} {}\n", "NAME", "TARGET", "ARCH", "UNITS",
+                             "CLOCK", "MAIN MEMORY", "MODEL");
   ThisMachine here;
   for (const std::string& name : machine::device_names()) {
     auto device = machine::load_device(name);
@@ -80,7 +80,7 @@ Outcome list_devices() {
   interp.set("description", kInterpreter);
   reports.push_back(interp);
   outcome.report.set("devices", reports);
-  outcome.text += fmt::format("{:<8} {}\n", "interp", kInterpreter);
+  outcome.text += fmt::format("{:<10} {}\n", "interp", kInterpreter);
   outcome.text += fmt::format(
       "\nThis machine: {}, {} threads, {}.\n", here.model.empty() ? "unknown processor" : here.model, here.threads,
       here.features.empty() ? "no vector extensions" : fmt::format("{}", fmt::join(here.features, " ")));

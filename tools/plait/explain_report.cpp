@@ -82,8 +82,7 @@ Report prediction_report(const explain::Prediction& prediction) {
   out.set("microseconds", prediction.microseconds);
   out.set("blocks", prediction.run.blocks);
   for (const sim::UnitUse& unit : prediction.run.units) {
-    auto whole = static_cast<double>(prediction.run.cycles) * (unit.name == "memory" ? 1 : prediction.run.sms);
-    busy.set(unit.name, static_cast<double>(unit.busy) / (whole > 0 ? whole : 1));
+    busy.set(unit.name, sim::share_of(unit, prediction.run));
   }
   out.set("busy", busy);
   return out;

@@ -155,8 +155,7 @@ void describe_time(const Loaded& loaded, const sim::Outcome& run, Outcome& outco
   Report busy;
   std::vector<std::string> parts;
   for (const sim::UnitUse& unit : run.units) {
-    std::int64_t whole = run.cycles * (unit.name == "memory" ? 1 : run.sms);
-    double share = static_cast<double>(unit.busy) / static_cast<double>(std::max<std::int64_t>(whole, 1));
+    double share = sim::share_of(unit, run);
     busy.set(unit.name, share);
     parts.push_back(fmt::format("{} {:.1f} %", unit.name, 100 * share));
   }

@@ -21,7 +21,9 @@ Device known(const std::string& name) {
   return *device;
 }
 
-TEST(Models, AreCompiledIn) { EXPECT_THAT(device_names(), ElementsAre("a100", "h100", "h200", "host")); }
+TEST(Models, AreCompiledIn) {
+  EXPECT_THAT(device_names(), ElementsAre("a100", "ascend910b", "ascend950", "h100", "h200", "host"));
+}
 
 TEST(Models, HaveTheirOwnNameAndASourceForEachFigure) {
   for (const std::string& name : device_names()) {
@@ -89,6 +91,46 @@ TEST(Models, HostIsACpu) {
   EXPECT_EQ(device.memory(MemoryKind::shared), nullptr);
 }
 
+TEST(Models, AscendHasItsMemoriesAndPipes) {
+  for (const char* name : {"ascend950", "ascend910b"}) {
+    Device device = known(name);
+    bool newer = device.name == "ascend950";
+    EXPECT_EQ(device.target, Target::npu);
+    EXPECT_EQ(device.vector_cores->integer(), 2);
+    auto kib = [&](MemoryKind kind) { return device.memory(kind)->capacity.integer() / 1024; };
+    EXPECT_EQ(kib(MemoryKind::l1), 512);
+    EXPECT_EQ(kib(MemoryKind::l0a), 64);
+    EXPECT_EQ(kib(MemoryKind::l0b), 64);
+    EXPECT_EQ(kib(MemoryKind::l0c), newer ? 256 : 128);
+    EXPECT_EQ(kib(MemoryKind::ub), newer ? 248 : 192);
+    EXPECT_EQ(device.rate(UnitKind::cube, DType::bf16), 4096);
+    EXPECT_EQ(device.rate(UnitKind::cube, DType::e4m3).has_value(), newer);
+    EXPECT_EQ(device.transfer(MemoryKind::l0c, MemoryKind::ub) != nullptr, newer);
+    EXPECT_EQ(device.transfer(MemoryKind::ub, MemoryKind::l1) != nullptr, newer);
+    EXPECT_FALSE(device.limits);
+  }
+  EXPECT_EQ(known("ascend950").memory(MemoryKind::ub_simt)->capacity.integer(), 216 * 1024);
+}
+
+TEST(Models, AscendTransfersAreThoseOfTheirPipes) {
+  Device device = known("ascend950");
+  using enum MemoryKind;
+  auto is = [&](MemoryKind from, MemoryKind to, UnitKind unit, double latency, double bandwidth, double interval) {
+    const Transfer* t = device.transfer(from, to);
+    return t != nullptr && t->unit == unit && t->latency.value == latency && t->bandwidth.value == bandwidth &&
+           t->interval.value == interval;
+  };
+  EXPECT_TRUE(is(global, l1, UnitKind::mte2, 190, 100, 64));
+  EXPECT_TRUE(is(l1, l0a, UnitKind::mte1, 5, 256, 1));
+  EXPECT_TRUE(is(l1, l0b, UnitKind::mte1, 5, 256, 1));
+  EXPECT_TRUE(is(l0c, ub, UnitKind::fixpipe, 58, 128, 1));
+  EXPECT_TRUE(is(l0c, global, UnitKind::fixpipe, 200, 128, 1));
+  EXPECT_TRUE(is(global, ub, UnitKind::aiv_mte2, 90, 100, 1));
+  EXPECT_TRUE(is(ub, global, UnitKind::mte3, 180, 115, 1));
+  EXPECT_TRUE(is(ub, l1, UnitKind::mte3, 43, 256, 1));
+  EXPECT_EQ(device.transfer(l1, ub), nullptr);
+}
+
 TEST(Device, CostsFallBackToTheGeneralForm) {
   Device device = known("h200");
   EXPECT_NEAR(device.cost(CostKind::wgmma, "m64n256k16 bf16")->interval.value, 128, 1);
@@ -124,7 +166,8 @@ std::string failure(const std::string& name) {
 
 TEST(LoadDevice, UnknownNamesAreRefusedWithTheKnownOnes) {
   EXPECT_THAT(failure("h300"), HasSubstr("there is no device 'h300' [unknown-device]"));
-  EXPECT_THAT(failure("h300"), HasSubstr("name one of a100, h100, h200, host, or the path of a machine model"));
+  EXPECT_THAT(failure("h300"),
+              HasSubstr("name one of a100, ascend910b, ascend950, h100, h200, host, or the path of a machine model"));
   EXPECT_THAT(failure(""), HasSubstr("there is no device ''"));
   EXPECT_THAT(failure("H200"), HasSubstr("there is no device 'H200'"));
   EXPECT_EQ(device_source(".."), nullptr);

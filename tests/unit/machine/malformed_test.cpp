@@ -184,5 +184,35 @@ TEST(ModelJson, CutAndChangedTextsNeverDoHarm) {
   }
 }
 
+std::string npu_with(const std::string& from, const std::string& to) { return errors_with(from, to, "ascend950"); }
+
+TEST(ModelOfAnNpu, HasWhatNpusHaveAndNoOther) {
+  EXPECT_THAT(errors_with("\"arch\":", "\"transfers\": [], \"arch\":"),
+              HasSubstr("the model has no field 'transfers' [model-field]"));
+  EXPECT_THAT(npu_with("\"vector_cores\"", "\"cores\""), HasSubstr("the model lacks the field 'vector_cores'"));
+  EXPECT_THAT(npu_with("\"features\": []", "\"features\": [\"mma\"]"),
+              HasSubstr("features are those of GPUs; the list of an npu is empty"));
+  EXPECT_THAT(npu_with("\"l0c\": {", "\"l2\": {"), HasSubstr("memories lacks l0c, which an npu needs"));
+  EXPECT_THAT(npu_with("\"mte1\": {", "\"load\": {"), HasSubstr("units lacks mte1, which an npu needs"));
+  EXPECT_THAT(npu_with("\"value\": 2, \"unit\": \"units\"", "\"value\": 5, \"unit\": \"units\""),
+              HasSubstr("vector_cores.value is 5; it is at least 1 and at most 4 [model-value]"));
+}
+
+TEST(ModelOfAnNpu, TransfersNameMemoriesAndUnitsOfTheModel) {
+  std::string first = "\"from\": \"global\",\n      \"to\": \"l1\"";
+  EXPECT_THAT(npu_with(first, "\"from\": \"globe\",\n      \"to\": \"l1\""),
+              HasSubstr("error: there is no memory 'globe' [model-field]"));
+  EXPECT_THAT(npu_with(first, "\"from\": \"ub\",\n      \"to\": \"l1\""),
+              HasSubstr("the transfer from ub to l1 is given twice"));
+  EXPECT_THAT(npu_with(first, "\"from\": \"l3\",\n      \"to\": \"l1\""), HasSubstr("the model has no memory 'l3'"));
+  EXPECT_THAT(npu_with(first, "\"from\": \"l0c\",\n      \"to\": \"l1\""),
+              HasSubstr("transfers lacks global to l1, which an npu needs"));
+  EXPECT_THAT(npu_with("\"unit\": \"mte2\"", "\"unit\": \"mte9\""), HasSubstr("there is no unit 'mte9'"));
+  EXPECT_THAT(npu_with("\"unit\": \"mte2\"", "\"unit\": \"tma\""), HasSubstr("the model has no unit 'tma'"));
+  EXPECT_THAT(npu_with("\"value\": 100, \"unit\": \"B/cycle\"", "\"value\": 0, \"unit\": \"B/cycle\""),
+              HasSubstr("is 0; it is above 0"));
+  EXPECT_THAT(npu_with("\"slice\"", "\"piece\""), HasSubstr("cube_cost has no field 'piece'"));
+}
+
 }  // namespace
 }  // namespace plait::machine
