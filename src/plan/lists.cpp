@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "npu/homes.h"
 #include "plan/check.h"
 
 namespace plait::plan {
@@ -35,8 +36,9 @@ std::string counted(std::size_t n, const char* what) { return fmt::format("{} {}
 
 }  // namespace
 
-machine::UnitKind unit_of(const graph::Node& node, const machine::Device& device) {
+machine::UnitKind unit_of(const TaskGraph& graph, const graph::Node& node, const machine::Device& device) {
   using machine::UnitKind;
+  if (device.target == machine::Target::npu) return npu::unit_of(*node.stmt, npu::Homes(graph));
   bool cpu = device.target == machine::Target::cpu;
   switch (node.unit) {
     case ir::Unit::dma:
@@ -73,7 +75,8 @@ Result<RulesPlan> plan_by_lists(const TaskGraph& graph, const machine::Device& d
   made.loop.loop = graph.loop;
   made.loop.planner = "rules";
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    made.loop.slots.push_back({graph.nodes[i].name, "", unit_of(graph.nodes[i], device), stages[i], orders[i], 0, {}});
+    made.loop.slots.push_back(
+        {graph.nodes[i].name, "", unit_of(graph, graph.nodes[i], device), stages[i], orders[i], 0, {}});
   made.loop.versions = versions_for(graph, made.loop.slots);
   diags = check(made.loop, graph);
   if (diags.has_errors()) return diags;

@@ -101,7 +101,7 @@ class Rules {
     plan_.planner = "rules";
     bool any = std::find(moved_.begin(), moved_.end(), true) != moved_.end();
     for (const Node& node : graph_.nodes)
-      plan_.slots.push_back({node.name, "", unit_of(node, device_), any ? stages : 0, 0, 0, {}});
+      plan_.slots.push_back({node.name, "", unit_of(graph_, node, device_), any ? stages : 0, 0, 0, {}});
     int next = 0;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       if (moved_[i]) continue;
