@@ -84,6 +84,9 @@ Explanation explain(const roles::Program& program, const machine::Device& device
 /// For the terminal.
 std::string text(const Explanation& what);
 
+/// The part of it that tells how long the call takes that was simulated.
+std::string prediction_text(const Explanation& what);
+
 /// The loops of a derived program.
 std::vector<Loop> explain_loops(const roles::Program& program, const sim::Costs& costs, const ir::Kernel& tile,
                                 const plan::Schedule& schedule);

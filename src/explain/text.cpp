@@ -124,12 +124,15 @@ std::string notes(const Explanation& e) {
 
 }  // namespace
 
+std::string prediction_text(const Explanation& what) {
+  return what.prediction ? prediction(*what.prediction, what.sms) : std::string();
+}
+
 std::string text(const Explanation& what) {
   std::string out = head(what);
   for (const Loop& loop : what.loops) out += loop_text(loop);
   out += shared(what) + registers(what);
-  if (what.prediction) out += prediction(*what.prediction, what.sms);
-  return out + notes(what);
+  return out + prediction_text(what) + notes(what);
 }
 
 }  // namespace plait::explain

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kLeastSlice = 16;  // elements of K that one step of the cube unit takes
 
-std::int64_t whole(double cycles) { return static_cast<std::int64_t>(std::ceil(cycles - 1e-9)); }
+std::int64_t round_up(double cycles) { return static_cast<std::int64_t>(std::ceil(cycles - 1e-9)); }
 
 std::int64_t bits_to_bytes(std::int64_t elements, DType type) { return (elements * dtype_bits(type) + 7) / 8; }
 
@@ -39,15 +39,6 @@ std::int64_t elements_of(const Region& region) {
   count = 1;
   for (std::int64_t extent : static_shape(*region.buffer)) count *= extent;
   return count;
-}
-
-/// Bytes that a copy moves: of the side whose type is wider.
-std::int64_t bytes_of(const TileOp& op) {
-  std::int64_t count = 1;
-  for (const Region& side : op.operands) count = std::max(count, elements_of(side));
-  std::int64_t bytes = 0;
-  for (const Region& side : op.operands) bytes = std::max(bytes, bits_to_bytes(count, side.buffer->type));
-  return bytes;
 }
 
 void merge(TaskCost& into, const TaskCost& more, std::int64_t times = 1) {
@@ -72,23 +63,11 @@ class Model {
                    TaskCost then = body(node.then_body), otherwise = body(node.else_body);
                    return then.latency >= otherwise.latency ? then : otherwise;
                  },
-                 [&](const Task& task) { return given(task, body(task.body)); },
+                 [&](const Task& task) { return overruled(body(task.body), task.latency, task.ii); },
                  [&](const While& loop) { return body(loop.body); }, [&](const Store&) { return vector(stmt); },
                  [&](const AtomicElement&) { return vector(stmt); }, [&](const Let&) { return scalar(); },
                  [](const auto&) { return TaskCost{}; }},
         stmt.node);
-  }
-
-  /// What the author measured.
-  static TaskCost given(const Task& task, TaskCost cost) {
-    if (!task.latency && !task.ii) return cost;
-    return given(task.latency, task.ii, std::move(cost));
-  }
-  static TaskCost given(std::optional<std::int64_t> latency, std::optional<std::int64_t> ii, TaskCost cost) {
-    cost.latency = latency.value_or(std::max(cost.latency, ii.value_or(0)));
-    for (auto& [unit, cycles] : cost.busy) cycles = ii.value_or(cost.latency);
-    cost.source = "author";
-    return cost;
   }
 
   Diagnostics diagnostics;
@@ -117,14 +96,13 @@ class Model {
     if (op.kind != OpKind::copy) return vector(stmt);
     MemoryKind from = homes_.of(op.operands[0].buffer), to = homes_.of(op.operands[1].buffer);
     if (from == MemoryKind::ub && to == MemoryKind::ub) return vector(stmt);
-    std::int64_t bytes = bytes_of(op);
-    if (from == MemoryKind::ub || to == MemoryKind::ub) bytes = (bytes + cores_ - 1) / cores_;
-    return route(stmt, from, to, bytes);
+    bool shared = from == MemoryKind::ub || to == MemoryKind::ub;
+    return route(stmt, from, to, copied_bytes(op, shared ? cores_ : 1));
   }
 
   /// Directly, or by way of global memory.
   TaskCost route(const Stmt& stmt, MemoryKind from, MemoryKind to, std::int64_t bytes) {
-    if (const Transfer* direct = device_.transfer(from, to)) return transfer(*direct, bytes);
+    if (const Transfer* direct = device_.transfer(from, to)) return cost_of_transfer(*direct, bytes);
     const Transfer *out = device_.transfer(from, MemoryKind::global), *in = device_.transfer(MemoryKind::global, to);
     if (out == nullptr || in == nullptr) {
       diagnostics.error(Rule::place_operation, stmt.loc,
@@ -133,18 +111,8 @@ class Model {
                         "go by way of a tile that `parallel` code uses");
       return {};
     }
-    TaskCost cost = transfer(*out, bytes);
-    merge(cost, transfer(*in, bytes));
-    return cost;
-  }
-
-  TaskCost transfer(const Transfer& by, std::int64_t bytes) const {
-    TaskCost cost;
-    std::int64_t moving = whole(static_cast<double>(bytes) / by.bandwidth.value);
-    cost.latency = by.latency.integer() + moving;
-    cost.busy[by.unit] = std::max({moving, by.interval.integer(), std::int64_t{1}});
-    cost.source =
-        source_of(device_, by.latency, fmt::format("{} to {}", machine::name_of(by.from), machine::name_of(by.to)));
+    TaskCost cost = cost_of_transfer(*out, bytes);
+    merge(cost, cost_of_transfer(*in, bytes));
     return cost;
   }
 
@@ -157,8 +125,8 @@ class Model {
     if (to == MemoryKind::l1) {
       const Transfer& by = *device_.transfer(MemoryKind::global, MemoryKind::l1);
       cost.latency = std::max<std::int64_t>(
-          whole(static_cast<double>(bits_to_bytes(elements_of(op.operands[0]), op.operands[0].buffer->type)) /
-                by.bandwidth.value),
+          round_up(static_cast<double>(bits_to_bytes(elements_of(op.operands[0]), op.operands[0].buffer->type)) /
+                   by.bandwidth.value),
           1);
     }
     cost.busy[to == MemoryKind::l1 ? UnitKind::mte2 : UnitKind::cube] = cost.latency;
@@ -186,7 +154,7 @@ class Model {
     }
     std::int64_t mn = elements_of(c);
     std::int64_t k = analysis::small_literal(a.ranges[a.ranges.size() - (attrs.trans_a ? 2 : 1)].extent).value_or(1);
-    std::int64_t busy = std::max<std::int64_t>(whole(static_cast<double>(mn) * static_cast<double>(k) / *rate), 1);
+    std::int64_t busy = std::max<std::int64_t>(round_up(static_cast<double>(mn) * static_cast<double>(k) / *rate), 1);
     TaskCost cost;
     cost.busy[UnitKind::cube] = busy;
     std::int64_t brought = bring(op, slice, k);
@@ -205,7 +173,7 @@ class Model {
       std::int64_t rows = elements_of(region) / std::max<std::int64_t>(k, 1);
       for (std::int64_t done = 0; done < k; done += slice) {
         std::int64_t bytes = bits_to_bytes(rows * std::min(slice, k - done), region.buffer->type);
-        cycles += std::max(whole(static_cast<double>(bytes) / by.bandwidth.value), by.interval.integer());
+        cycles += std::max(round_up(static_cast<double>(bytes) / by.bandwidth.value), by.interval.integer());
       }
     }
     return cycles;
@@ -226,15 +194,15 @@ class Model {
     std::int64_t flop = graph::work_of(stmt).flop.value_or(0);
     double share = cores_;
     double instructions = std::ceil(static_cast<double>(flop * touched.element) / by.width.value / share);
-    std::int64_t moving = whole(static_cast<double>(touched.bytes) / by.bandwidth.value / share);
+    std::int64_t moving = round_up(static_cast<double>(touched.bytes) / by.bandwidth.value / share);
     TaskCost cost;
     cost.latency = std::max({static_cast<std::int64_t>(instructions), moving, std::int64_t{1}});
     cost.busy[UnitKind::vector] =
-        std::max<std::int64_t>(whole(static_cast<double>(cost.latency) / by.overlap.value), 1);
+        std::max<std::int64_t>(round_up(static_cast<double>(cost.latency) / by.overlap.value), 1);
     cost.source = source_of(device_, by.bandwidth, "element work");
     if (touched.global == 0) return cost;
     const Transfer& in = *device_.transfer(MemoryKind::global, MemoryKind::ub);
-    merge(cost, transfer(in, touched.global / cores_));
+    merge(cost, cost_of_transfer(in, touched.global / cores_));
     return cost;
   }
 
@@ -276,6 +244,33 @@ class Model {
 
 }  // namespace
 
+std::int64_t copied_bytes(const TileOp& op, int cores) {
+  std::int64_t count = 1;
+  for (const Region& side : op.operands) count = std::max(count, elements_of(side));
+  std::int64_t bytes = 0;
+  for (const Region& side : op.operands) bytes = std::max(bytes, bits_to_bytes(count, side.buffer->type));
+  return (bytes + cores - 1) / cores;
+}
+
+TaskCost cost_of_transfer(const Transfer& by, std::int64_t bytes) {
+  TaskCost cost;
+  std::int64_t moving = round_up(static_cast<double>(bytes) / by.bandwidth.value);
+  cost.latency = by.latency.integer() + moving;
+  cost.busy[by.unit] = std::max({moving, by.interval.integer(), std::int64_t{1}});
+  cost.source = by.latency.measured()
+                    ? by.latency.source
+                    : fmt::format("modelled: {} to {}", machine::name_of(by.from), machine::name_of(by.to));
+  return cost;
+}
+
+TaskCost overruled(TaskCost cost, std::optional<std::int64_t> latency, std::optional<std::int64_t> ii) {
+  if (!latency && !ii) return cost;
+  cost.latency = latency.value_or(std::max(cost.latency, ii.value_or(0)));
+  for (auto& [unit, cycles] : cost.busy) cycles = ii.value_or(cost.latency);
+  cost.source = "author";
+  return cost;
+}
+
 std::int64_t slice_of(const TileOp& product, const Device& device) {
   const GemmAttrs& attrs = std::get<GemmAttrs>(product.attrs);
   const Region& a = product.operands[0];
@@ -300,8 +295,8 @@ Result<TaskCost> cost_of(const Stmt& stmt, const Homes& homes, const Device& dev
 
 Result<TaskCost> cost_of(const graph::Node& node, const Homes& homes, const Device& device, int cores) {
   auto cost = cost_of(*node.stmt, homes, device, cores);
-  if (!cost || (!node.latency && !node.ii)) return cost;
-  return Model::given(node.latency, node.ii, std::move(*cost));
+  if (!cost) return cost;
+  return overruled(std::move(*cost), node.latency, node.ii);
 }
 
 Result<std::vector<TaskCost>> costs_of(const graph::TaskGraph& graph, const Device& device) {

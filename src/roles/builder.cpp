@@ -290,6 +290,11 @@ void Builder::if_(const Value& cond, const Then& then, const Then& otherwise, co
   add(std::move(node), at);
 }
 
+void Builder::issue(Issue task, const Then& body, const At& at) {
+  task.body = inner(body);
+  add(std::move(task), at);
+}
+
 void Builder::elect(const Then& body, const At& at) { add(Elect{inner(body)}, at); }
 void Builder::one_warp(int warp, const Then& body, const At& at) { add(OneWarp{warp, inner(body)}, at); }
 

@@ -149,6 +149,18 @@ Limits limits_of(const machine::Device& device) {
   Limits out;
   out.units.emplace();
   for (const machine::Unit& unit : device.units) out.units->push_back(unit.kind);
+  if (device.vector_cores) {
+    // Its memories are one arena here; whoever makes programs for it looks at each.
+    out.smem_block = 0;
+    for (auto kind : {machine::MemoryKind::l1, machine::MemoryKind::l0c, machine::MemoryKind::ub}) {
+      const machine::Memory* memory = device.memory(kind);
+      std::int64_t many = kind == machine::MemoryKind::ub ? device.vector_cores->integer() : 1;
+      if (memory != nullptr) out.smem_block += many * memory->capacity.integer();
+    }
+    out.smem_sm = out.smem_block;
+    out.smem_reserved = 0;
+    out.cluster = 1;
+  }
   if (!device.limits) return out;
   out.features = device.features;
   const machine::Limits& have = *device.limits;

@@ -23,7 +23,7 @@ struct Limits {
   /// Of a GPU; absent: those of any.
   std::optional<std::vector<machine::Feature>> features = {};
 };
-/// Those of a machine model; of one that is no GPU those of an H200.
+/// Those of a machine model; of a processor those of an H200.
 Limits limits_of(const machine::Device& device);
 
 /// Everything that docs/roles.md demands of a program and that can be told without running it. Checks what parse()

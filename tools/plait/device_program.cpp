@@ -25,7 +25,7 @@ Result<DeviceProgram> read_roles(const ProgramOptions& options, const std::strin
   Diagnostics found = roles::verify(*program, roles::limits_of(*device));
   if (found.has_errors()) return found;
   std::string name = program->name;
-  return DeviceProgram{std::move(*program), std::move(name), {}, {}, {}, {}, std::move(*device)};
+  return DeviceProgram{std::move(*program), std::move(name), {}, {}, {}, {}, {}, std::move(*device)};
 }
 
 /// What is wrong with the name of a machine model; a path is looked at when it is read.
@@ -57,10 +57,19 @@ Result<machine::Device> device_of(const roles::Program& program, const std::stri
     }
     return found;
   }
-  if (!device || device->target == machine::Target::cuda) return device;
+  if (!device || device->target != machine::Target::cpu) return device;
   found.error(Rule::unknown_device, program.loc,
               fmt::format("{} is the model of a processor, and role programs run on GPUs", device->name),
               "name a GPU's model, e.g. --device h200");
+  return found;
+}
+
+Diagnostics no_code(const machine::Device& device, const Loc& loc) {
+  Diagnostics found;
+  if (device.target == machine::Target::npu)
+    found.error(Rule::place_device, loc,
+                fmt::format("{} is a target of planning and simulation: plait prints no code for it", device.name),
+                "look at it with --emit roles, plait sim, plait explain, or compile for a GPU");
   return found;
 }
 
@@ -99,10 +108,17 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
   if (name.empty()) name = schedule ? schedule->device : "h200";
   auto device = machine::load_device(name);
   if (!device) return device.diagnostics();
+  if (device->target == machine::Target::npu) {
+    auto made = npu::derive(session->kernel, *device, schedule);
+    if (!made) return made.diagnostics();
+    roles::Program program = made->made.program;
+    return DeviceProgram{std::move(program),          session->kernel_name, session->kernel, {}, std::move(*made), {},
+                         std::move(session->program), std::move(*device)};
+  }
   pipeline::DeriveOptions how{pipeline::assume(session->kernel, dims), std::move(schedule)};
   auto derived = pipeline::derive(session->kernel, *device, how);
   if (!derived) return derived.diagnostics();
-  DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}, {}, {}, std::move(*device)};
+  DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}, {}, {}, {}, std::move(*device)};
   made.derived = std::move(*derived);
   made.options = std::move(how);
   made.file = std::move(session->program);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "machine/load.h"
+#include "npu/lower/derive.h"
 #include "pipeline/derive.h"
 #include "session.h"
 
@@ -11,7 +12,8 @@ struct DeviceProgram {
   roles::Program program;
   std::string kernel_name;                   ///< of the tile program, else the role program's
   std::optional<ir::Kernel> tile;            ///< tile programs
-  std::optional<pipeline::Derived> derived;  ///< tile programs
+  std::optional<pipeline::Derived> derived;  ///< tile programs on GPUs
+  std::optional<npu::Derived> npu;           ///< tile programs on NPUs
   pipeline::DeriveOptions options;           ///< tile programs: with what it was derived
   Program file;                              ///< tile programs
   machine::Device device;                    ///< that it was verified on
@@ -24,7 +26,9 @@ struct DeviceFlags {
 };
 /// An option that names a machine model: a known one, or the path of one's own.
 Option add_device(const Options& options, const std::string& names, std::string& into, const std::string& help);
-/// Of the GPU that a role program is for: the model that `named` names, else the one that the program names.
+/// That no code is printed for the device; nothing where there is.
+Diagnostics no_code(const machine::Device& device, const Loc& loc);
+/// Of the GPU or NPU that a role program is for: the model that `named` names, else the one that the program names.
 Result<machine::Device> device_of(const roles::Program& program, const std::string& named);
 void add_schedule_flag(const Options& options, DeviceFlags& flags);
 

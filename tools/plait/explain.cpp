@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "explain/npu.h"
 #include "explain/variants.h"
 #include "explain_report.h"
 #include "explain_timeline.h"
@@ -146,6 +147,11 @@ Outcome explain_program(const ExplainFlags& flags) {
   if (!subject->dims.empty()) predict(call, what, outcome);
   describe(what, outcome.report);
   outcome.text = explain::text(what);
+  if (read.npu) {
+    explain::NpuExplanation npu = explain::explain(*read.npu, read.device);
+    describe(npu, outcome.report);
+    outcome.text = explain::text(npu, what);
+  }
   if (read.derived) show_variants(read, outcome);
   if (!flags.timeline.empty() && !outcome.diagnostics.has_errors()) draw_timeline(call, flags, what, outcome);
   if (flags.layouts || !flags.layout_svg.empty()) show_layouts(read.program, flags, outcome);

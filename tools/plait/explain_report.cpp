@@ -160,4 +160,42 @@ void describe(const explain::Layouts& layouts, Report& report) {
   report.set("layouts", out);
 }
 
+void describe(const explain::NpuExplanation& npu, Report& report) {
+  std::vector<Report> loops, memories;
+  for (const explain::NpuLoop& loop : npu.loops) {
+    Report one;
+    one.set("loop", loop.name);
+    one.set("planner", loop.planner);
+    one.set("least_interval", loop.interval);
+    one.set("critical", loop.critical);
+    one.set("sequence", loop.sequence);
+    std::vector<Report> tasks;
+    for (const explain::NpuTask& task : loop.tasks) {
+      Report entry, busy;
+      entry.set("task", task.name);
+      entry.set("role", task.role);
+      entry.set("unit", task.unit);
+      entry.set("stage", static_cast<std::int64_t>(task.stage));
+      entry.set("order", static_cast<std::int64_t>(task.order));
+      entry.set("latency", task.latency);
+      for (const auto& [unit, cycles] : task.busy) busy.set(machine::name_of(unit), cycles);
+      entry.set("busy", busy);
+      entry.set("source", task.source);
+      tasks.push_back(std::move(entry));
+    }
+    one.set("tasks", tasks);
+    loops.push_back(std::move(one));
+  }
+  for (const npu::MemoryUse& use : npu.memory) {
+    Report one;
+    one.set("memory", std::string(machine::name_of(use.kind)));
+    one.set("bytes", use.need);
+    one.set("limit", use.limit);
+    memories.push_back(std::move(one));
+  }
+  report.set("loops", loops);
+  report.set("memories", memories);
+  report.set("vector_cores", static_cast<std::int64_t>(npu.vector_cores));
+}
+
 }  // namespace plait::cli

@@ -206,6 +206,7 @@ Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, cons
   // What is wrong with the program comes before what is missing on the machine.
   auto program = program_for(request, target);
   if (!program) return fail(program.diagnostics());
+  if (Diagnostics none = no_code(program->device, program->program.loc); none.has_errors()) return fail(none);
   // The architecture of a model of one's own, which no name leads to.
   RolesFlags own = flags;
   if (own.architecture.empty()) own.architecture = program->device.arch;
@@ -234,6 +235,7 @@ Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, cons
 
 Result<Made> compile_roles(DeviceProgram program, const std::string& emit, const RolesFlags& flags) {
   if (emit == "roles") return Made{program.kernel_name, roles::print(program.program), {}};
+  if (Diagnostics none = no_code(program.device, program.program.loc); none.has_errors()) return none;
   RolesFlags own = flags;
   if (own.architecture.empty()) own.architecture = program.device.arch;
   auto built = cuda::build(std::move(program.program), build_options(own, emit == "source"));

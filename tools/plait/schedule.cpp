@@ -4,6 +4,7 @@
 
 #include "device_program.h"
 #include "machine/load.h"
+#include "npu/separate.h"
 #include "pipeline/default_work.h"
 #include "pipeline/derive.h"
 #include "plan/check.h"
@@ -43,6 +44,11 @@ Outcome schedule(const ScheduleOptions& options) {
   if (!session) return failed(session.diagnostics());
   auto device = machine::load_device(options.device);
   if (!device) return failed(device.diagnostics());
+  if (device->target == machine::Target::npu) {
+    auto separated = npu::separate(session->kernel);
+    if (!separated) return failed(separated.diagnostics());
+    session->kernel = std::move(*separated);
+  }
   if (options.given.empty()) {
     auto made = plan::plan_by_rules(session->kernel, *device);
     if (!made) return failed(made.diagnostics());

@@ -73,7 +73,7 @@ Result<Loaded> load(const SimFlags& flags, const Dims& dims) {
   std::string reference = flags.reference.empty() ? program->name : flags.reference;
   Session session{std::move(read->file), reference, bindings, sim::call_signature(*program)};
   std::optional<ir::Kernel> tile;
-  if (read->derived) tile = read->tile;
+  if (read->derived || read->npu) tile = read->tile;
   std::string name = device->name;
   return Loaded{std::move(*program), options, std::move(name), std::move(session), std::move(tile)};
 }
