@@ -307,6 +307,8 @@ struct ReadClock {
 };
 struct TaskBegin {
   bool measured = false;  ///< the task takes as long as the statements up to its end
+  /// The end, where nothing behind the task needs what its statements define: of time alone they tell nothing.
+  std::int32_t end = -1;
 };
 struct TaskEnd {
   machine::UnitKind unit{};

@@ -106,6 +106,17 @@ std::unordered_set<const void*> defined_in(const roles::Body& body) {
   return out;
 }
 
+/// Whether a body changes variables that are defined outside of it.
+bool sets_others(const roles::Body& body) {
+  std::unordered_set<const void*> own = defined_in(body);
+  bool found = false;
+  roles::walk(body, [&](const roles::Stmt& stmt) {
+    const auto* set = std::get_if<roles::Set>(&stmt.node);
+    found = found || (set != nullptr && !own.contains(set->var.get()));
+  });
+  return found;
+}
+
 bool uses_any(const ir::ExprRef& expr, const std::unordered_set<const void*>& vars) {
   bool found = false;
   ir::walk(expr, [&](const ir::Expr& e) {
@@ -164,10 +175,13 @@ void Compiler::task(const roles::Stmt& stmt, const roles::Issue& node) {
   if (node.latency != nullptr) end.latency = kept(node.latency);
   if (node.ii != nullptr) end.ii = kept(node.ii);
   end.touched = data_of(stmt, node);
-  push(act::TaskBegin{node.latency == nullptr});
+  push(act::TaskBegin{node.latency == nullptr, -1});
+  std::size_t begin = out_.instrs.size() - 1;
   in_task_ = true;
   body(node.body);
   in_task_ = false;
+  if (node.latency != nullptr && !sets_others(node.body))
+    std::get<act::TaskBegin>(out_.instrs[begin].action).end = here();
   push(std::move(end));
 }
 

@@ -99,8 +99,11 @@ struct WgmmaOp {
 
 /// Tasks that a replica has issued.
 struct Tasks {
+  struct Until {
+    std::int64_t read = 0, written = 0;
+  };
   struct Access {
-    std::int64_t read = 0, written = 0;  ///< until when
+    Until cube, others;  ///< by tasks of the cube unit, of others
   };
   std::map<int, std::map<std::int64_t, Access>> data;  ///< by buffer and copy; copy -1: all
   std::int64_t started = 0;

@@ -57,7 +57,7 @@ std::int64_t slot_of(const Warp& w, const Touch& touch) {
 
 }  // namespace
 
-std::int64_t data_ready(const Warp& w, const Touched& touched) {
+std::int64_t data_ready(const Warp& w, const Touched& touched, std::optional<Unit> unit) {
   const Tasks& tasks = w.replica->tasks;
   std::int64_t ready = 0;
   auto look = [&](const Touch& touch, bool writes) {
@@ -65,7 +65,9 @@ std::int64_t data_ready(const Warp& w, const Touched& touched) {
     if (it == tasks.data.end()) return;
     std::int64_t slot = slot_of(w, touch);
     for (const auto& [other, until] : it->second) {
-      if (slot < 0 || other < 0 || slot == other) ready = std::max({ready, until.written, writes ? until.read : 0});
+      if (slot >= 0 && other >= 0 && slot != other) continue;
+      ready = std::max({ready, until.others.written, writes ? until.others.read : 0});
+      if (unit != Unit::cube) ready = std::max({ready, until.cube.written, writes ? until.cube.read : 0});
     }
   };
   for (const Touch& touch : touched.reads) look(touch, false);
@@ -87,9 +89,11 @@ void arrive_behind_tasks(Machine& m, Warp& w, Block& block, int number, int thre
   });
 }
 
-Step run(Machine&, Warp& w, const act::TaskBegin& a) {
+Step run(Machine& m, Warp& w, const act::TaskBegin& a) {
   w.task = TaskState{w.time, a.measured, {}};
-  return Step::next;
+  if (m.checks() || a.end < 0) return Step::next;
+  w.pc = a.end;
+  return Step::jumped;
 }
 
 /// The first warp of the replica that comes to the end of a task starts it.
@@ -105,21 +109,19 @@ Step run(Machine& m, Warp& w, const act::TaskEnd& a) {
     return std::max<std::int64_t>(reg.valid() ? value_of(w, reg, 0).i : otherwise, 1);
   };
   std::int64_t latency = cycles(a.latency, length), interval = cycles(a.ii, latency);
-  std::int64_t from = std::max(issued, data_ready(w, a.touched));
   Unit unit = unit_of(a.unit);
+  std::int64_t from = std::max(issued, data_ready(w, a.touched, unit));
   bool own = m.costs().vector_cores > 0 && is_of_vector_core(unit);
   int core = own ? w.replica_number % m.costs().vector_cores : 0;
   std::int64_t start = m.use(w.block.sm, unit, from, static_cast<double>(interval), core) - interval;
   std::int64_t done = start + m.latency(latency);
   tasks.done = std::max(tasks.done, done);
-  for (const Touch& touch : a.touched.reads) {
-    std::int64_t& until = tasks.data[touch.data][slot_of(w, touch)].read;
-    until = std::max(until, done);
-  }
-  for (const Touch& touch : a.touched.writes) {
-    std::int64_t& until = tasks.data[touch.data][slot_of(w, touch)].written;
-    until = std::max(until, done);
-  }
+  auto until = [&](const Touch& touch) -> Tasks::Until& {
+    Tasks::Access& access = tasks.data[touch.data][slot_of(w, touch)];
+    return unit == Unit::cube ? access.cube : access.others;
+  };
+  for (const Touch& touch : a.touched.reads) until(touch).read = std::max(until(touch).read, done);
+  for (const Touch& touch : a.touched.writes) until(touch).written = std::max(until(touch).written, done);
   return Step::next;
 }
 

@@ -83,6 +83,9 @@ void Lowering::issue(const Stmt& stmt, const plan::TaskCost& cost) {
   }
   auto busy = cost.busy.find(unit);
   std::int64_t interval = busy == cost.busy.end() ? latency : busy->second;
+  // The cube stands still while operands are brought that take longer than their product.
+  auto brought = cost.busy.find(UnitKind::mte1);
+  if (brought != cost.busy.end()) interval = std::max(interval, brought->second);
   b_.issue({unit, name, cycles(latency), cycles(interval), {}, {}, {}},
            [&] { elements_.run(stmt, rows_.shares(stmt)); });
   b_.add(roles::SyncWarp{});  // what follows may read elements that other lanes computed

@@ -187,6 +187,19 @@ TEST(SimTasks, DataAreWaitedFor) {
   EXPECT_THAT(cycles_of(a + "    each r, c in x:\n      x[r, c] = 1.0\n" + b), about(10000));
 }
 
+/// Products that add to one accumulator follow each other as the unit is free; whoever else needs it waits for the last.
+TEST(SimTasks, ACubeAddsToWhatItHasUnderWay) {
+  auto adds = [](const std::string& unit) {
+    return "    issue " + unit + " \"add\" latency 5000 ii 10 reads x[0, 0] writes x[0, 0]:\n      pass\n";
+  };
+  const std::string use = "    issue vector \"use\" latency 5000 reads x[0, 0]:\n      pass\n";
+  auto about = [](std::int64_t cycles) { return testing::AllOf(testing::Ge(cycles), testing::Le(cycles + 1000)); };
+  EXPECT_THAT(cycles_of(adds("vector") + adds("vector")), about(10000));
+  EXPECT_THAT(cycles_of(adds("cube") + adds("cube")), about(5010));
+  EXPECT_THAT(cycles_of(adds("cube") + adds("cube") + use), about(10010));
+  EXPECT_THAT(cycles_of(adds("vector") + adds("cube")), about(10000));
+}
+
 /// Without a latency a task takes as long as its statements.
 TEST(SimTasks, AsLongAsItsStatements) {
   std::int64_t plain = cycles_of("    for i in range(50):\n      each r, c in y:\n        y[r, c] = 1.0\n");
