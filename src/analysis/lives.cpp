@@ -12,15 +12,6 @@ using namespace ir;
 
 namespace {
 
-bool is_all_of(const Region& region) {
-  for (std::size_t d = 0; d < region.ranges.size(); ++d) {
-    const Range& range = region.ranges[d];
-    auto extent = as_int(region.buffer->shape[d]);
-    if (range.begin == nullptr || as_int(range.begin) != 0 || !extent || as_int(range.extent) != extent) return false;
-  }
-  return true;
-}
-
 /// What a tile operation writes without having read it.
 const Region* overwritten(const TileOp& op) {
   if (op.kind == OpKind::fill) return &op.operands[0];
@@ -80,7 +71,7 @@ void Lives::uses(const Stmt& stmt, bool certain) {
   if (const auto* op = std::get_if<TileOp>(&stmt.node)) {
     const Region* target = overwritten(*op);
     for (const Region& region : op->operands)
-      use(region.buffer.get(), certain && &region == target && is_all_of(region));
+      use(region.buffer.get(), certain && &region == target && is_whole(region));
     const auto* copy = std::get_if<CopyAttrs>(&op->attrs);
     if (copy != nullptr && copy->rows) use(copy->rows->buffer.get(), false);
   }

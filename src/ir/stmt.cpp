@@ -1,5 +1,6 @@
 #include "ir/stmt.h"
 
+#include "ir/build.h"
 #include "support/result.h"
 
 namespace plait::ir {
@@ -44,6 +45,15 @@ std::vector<std::int64_t> static_shape(const BufferDecl& buffer) {
     shape.push_back(literal->value);
   }
   return shape;
+}
+
+bool is_whole(const Region& region) {
+  if (region.buffer->scope == Scope::global) return false;
+  const std::vector<std::int64_t> shape = static_shape(*region.buffer);
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (as_int(region.ranges[d].begin) != 0 || as_int(region.ranges[d].extent) != shape[d]) return false;
+  }
+  return true;
 }
 
 const OpInfo& op_info(OpKind kind) { return op_table()[static_cast<std::size_t>(kind)]; }

@@ -57,6 +57,9 @@ struct Region {
   Loc loc;
 };
 
+/// Whether the region is all of its buffer; false of tensors, whose extents need not be literals.
+bool is_whole(const Region& region);
+
 enum class OpKind {
 #define PLAIT_TILE_OP(id, name, attrs, effects, unit) id,
 #include "ir/ops.def"

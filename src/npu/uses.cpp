@@ -57,14 +57,6 @@ Uses uses_of(const Buffer& buffer, const Stmt& stmt) {
   return uses_of(buffer, Body{std::make_shared<const Stmt>(stmt)});
 }
 
-bool is_whole(const Region& region) {
-  std::vector<std::int64_t> shape = static_shape(*region.buffer);
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (as_int(region.ranges[d].begin) != 0 || as_int(region.ranges[d].extent) != shape[d]) return false;
-  }
-  return true;
-}
-
 Region whole(const Buffer& buffer, const Loc& loc) {
   Region region{buffer, {}, loc};
   for (const ExprRef& extent : buffer->shape) region.ranges.push_back({typed_int(DType::i64, 0), extent});

@@ -19,8 +19,6 @@ struct Uses {
 Uses uses_of(const ir::Buffer& buffer, const ir::Stmt& stmt);
 Uses uses_of(const ir::Buffer& buffer, const ir::Body& body);
 
-/// Whether a region is all of its buffer.
-bool is_whole(const ir::Region& region);
 /// All of a buffer.
 ir::Region whole(const ir::Buffer& buffer, const Loc& loc);
 

@@ -90,7 +90,7 @@ void Threads::cumsum(const Stmt& stmt, const TileOp& op) {
   const Buffer& to = op.operands[1].buffer;
   auto dim = static_cast<std::size_t>(attrs.dim);
   DType type = sum_type(to->type);
-  bool in_place = op.operands[0].buffer == to && place::is_whole(op.operands[0]) && place::is_whole(op.operands[1]);
+  bool in_place = op.operands[0].buffer == to && is_whole(op.operands[0]) && is_whole(op.operands[1]);
   if (!in_place && !apart(stmt, op)) return;
   Lines all = lines(op.operands[0], dim);
   Side dst = side(op.operands[1]);

@@ -75,7 +75,7 @@ bool overwrites(const Stmt& stmt, const Buffer& buffer) {
   if (op == nullptr) return false;
   const std::vector<Effect>& effects = op_info(op->kind).effects;
   for (std::size_t i = 0; i < op->operands.size(); ++i) {
-    if (op->operands[i].buffer == buffer && effects[i] == Effect::write) return place::is_whole(op->operands[i]);
+    if (op->operands[i].buffer == buffer && effects[i] == Effect::write) return is_whole(op->operands[i]);
   }
   return false;
 }

@@ -12,8 +12,8 @@
 /// before any schedule, on the serial program; docs/design.md, "Placement".
 namespace plait::place {
 
-/// Of products on tensor cores: rows of a result that one warpgroup computes, bytes of k that one instruction takes, and
-/// the most columns.
+/// Of products on tensor cores: rows of a result that one warpgroup computes, bytes of k that one instruction takes,
+/// and the most columns.
 inline constexpr std::int64_t kWarpgroupRows = 64;
 inline constexpr std::int64_t kDepthBytes = 32;
 inline constexpr std::int64_t kMaxProductColumns = 256;
@@ -121,11 +121,8 @@ struct Placed {
 Result<Placed> place(const ir::Kernel& kernel, const machine::Device& device, const Assumptions& assumptions = {},
                      const Wishes& wishes = {});
 
-/// Whether products are wgmma and tiles come by TMA, else by mma.sync and cp.async.
+/// Whether products are wgmma and tiles come by TMA where it can address them; else by mma.sync and cp.async.
 bool is_hopper(const machine::Device& device);
-
-/// Whether the region is the whole of its on-chip buffer.
-bool is_whole(const ir::Region& region);
 
 /// Whether it is a literal zero; null, which stands for zero where a value may be left out, is one.
 bool is_zero(const ir::ExprRef& expr);

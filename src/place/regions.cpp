@@ -23,15 +23,6 @@ std::vector<std::int64_t> folded(const std::vector<std::int64_t>& extents) {
   return tile;
 }
 
-bool is_whole(const Region& region) {
-  auto extents = literal_extents(region);
-  if (!extents || *extents != static_shape(*region.buffer)) return false;
-  for (const Range& range : region.ranges) {
-    if (as_int(range.begin) != 0) return false;
-  }
-  return true;
-}
-
 bool is_fragment(const Buffer& buffer) { return buffer->scope == Scope::fragment; }
 bool is_shared(const Buffer& buffer) { return buffer->scope == Scope::shared; }
 bool is_global(const Buffer& buffer) { return buffer->scope == Scope::global; }

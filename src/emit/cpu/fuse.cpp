@@ -76,7 +76,7 @@ std::optional<PlainCopy> plain_copy(const ir::StmtRef& stmt) {
   const bool load = op->operands[0].buffer->scope == ir::Scope::global;
   const ir::Region& tensor = op->operands[load ? 0 : 1];
   const ir::Region& chip = op->operands[load ? 1 : 0];
-  if (tensor.buffer->scope != ir::Scope::global || !is_whole(chip) || ir::dtype_bits(tensor.buffer->type) < 8)
+  if (tensor.buffer->scope != ir::Scope::global || !ir::is_whole(chip) || ir::dtype_bits(tensor.buffer->type) < 8)
     return std::nullopt;
   PlainCopy copy{stmt, attrs, &tensor, chip.buffer, load};
   const auto theirs = proper(tensor);

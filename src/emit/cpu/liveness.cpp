@@ -29,7 +29,7 @@ bool reads(const ir::Stmt& stmt, const ir::BufferDecl* buffer) {
 
 /// Whether the operation sets every element of its last operand without reading it.
 bool sets_all(const ir::TileOp& op) {
-  if (!is_whole(op.operands.back())) return false;
+  if (!ir::is_whole(op.operands.back())) return false;
   if (const auto* copy = std::get_if<ir::CopyAttrs>(&op.attrs)) return !copy->scatter;
   if (const auto* gemm = std::get_if<ir::GemmAttrs>(&op.attrs)) return gemm->clear_accum;
   if (const auto* reduce = std::get_if<ir::ReduceAttrs>(&op.attrs)) return reduce->clear;
@@ -108,15 +108,6 @@ bool allocates(const ir::Body& list, const ir::BufferDecl* buffer) {
 }
 
 }  // namespace
-
-bool is_whole(const ir::Region& region) {
-  if (region.buffer->scope == ir::Scope::global) return false;
-  const auto shape = ir::static_shape(*region.buffer);
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (ir::as_int(region.ranges[d].begin) != 0 || ir::as_int(region.ranges[d].extent) != shape[d]) return false;
-  }
-  return true;
-}
 
 bool dead_after(const ir::BufferDecl* buffer, const Place& place, std::size_t count) {
   const Place* at = &place;

@@ -12,9 +12,6 @@ struct Place {
   const Place* outer = nullptr;  ///< the statement whose body the list is; null at the top
 };
 
-/// Whether a region is a whole on-chip buffer.
-bool is_whole(const ir::Region& region);
-
 /// Whether nobody reads an on-chip buffer's present contents behind the `count` statements from `place` on: on every
 /// path it is written anew as a whole first, or never read. False where that is not plain to see.
 bool dead_after(const ir::BufferDecl* buffer, const Place& place, std::size_t count);

@@ -129,5 +129,14 @@ TEST_F(RegionTest, BeginsAreWidenedToI64) {
   EXPECT_THAT(alone({v, {range(ref("u", DType::u64), 4)}, {}}), HasSubstr("type u64 is used where i64 is wanted"));
 }
 
+TEST_F(RegionTest, WhetherItIsAllOfItsBuffer) {
+  auto whole = [&](const RegionSpec& spec) { return is_whole(*resolve_alone(spec, diags)); };
+  EXPECT_TRUE(whole({s, {}, {}}));
+  EXPECT_TRUE(whole({s, {range(i64(0), 32), all()}, {}}));
+  EXPECT_FALSE(whole({s, {range(i64(0), 16), all()}, {}}));
+  EXPECT_FALSE(whole({s, {range("r", 32), all()}, {}}));
+  EXPECT_FALSE(whole({a, {}, {}}));
+}
+
 }  // namespace
 }  // namespace plait::ir
