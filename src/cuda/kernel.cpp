@@ -6,6 +6,7 @@
 
 #include "cuda/architecture.h"
 #include "cuda/errors.h"
+#include "roles/signature.h"
 
 namespace plait::cuda {
 namespace {
@@ -41,21 +42,11 @@ Diagnostics check_device(const emit::cuda::Module& module, const Code& code, con
 
 }  // namespace
 
-ir::Kernel signature_of(const roles::Program& program) {
-  ir::Kernel kernel;
-  kernel.name = program.name;
-  kernel.params = program.params;
-  kernel.dims = program.dims;
-  kernel.requires_ = program.requires_;
-  kernel.loc = program.loc;
-  return kernel;
-}
-
 Kernel::Kernel(roles::Program program, emit::cuda::Module module, Code code)
     : program_(std::move(program)),
       module_(std::move(module)),
       code_(std::move(code)),
-      signature_(signature_of(program_)) {}
+      signature_(roles::call_signature(program_)) {}
 
 Result<std::shared_ptr<const LoadedKernel>> Kernel::load(const Context& context) const {
   std::lock_guard lock(mutex_);

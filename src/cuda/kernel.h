@@ -46,7 +46,4 @@ class Kernel {
   mutable std::map<std::uint64_t, std::shared_ptr<const LoadedKernel>> loaded_;  ///< by Context::id
 };
 
-/// Parameters, dims and conditions of a role program.
-ir::Kernel signature_of(const roles::Program& program);
-
 }  // namespace plait::cuda

@@ -214,7 +214,8 @@ class Elaborator {
   ir::Kernel kernel_;
   ir::Body* out_ = nullptr;
   bool top_level_ = true;
-  bool wide_index_ = true;  ///< indices become i64; else they keep their type
+  bool wide_index_ = true;                         ///< indices become i64; else they keep their type
+  std::map<std::string, std::string> statements_;  ///< of role programs: what defines a name, and how it is written
   std::vector<Frame> frames_;
   std::int64_t spent_ = 0;
   int level_ = 0;

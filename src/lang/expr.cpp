@@ -219,6 +219,11 @@ ExprRef Elaborator::eval_call(const syntax::Call& call, const Loc& loc) {
   if (call.callee == "select") return eval_select(call, loc);
   if (call.callee == "bitcast") return eval_bitcast(call, loc);
   if (binary_function(call.callee) || intrinsic_named(call.callee)) return eval_builtin(call, loc);
+  if (auto form = statements_.find(call.callee); form != statements_.end()) {
+    diags_->error(Rule::not_a_value, loc, fmt::format("`{}` is a statement that defines a name", call.callee),
+                  fmt::format("write {} on a line of its own, and use the name", form->second));
+    return nullptr;
+  }
   if (ir::op_from_name(call.callee) || call.callee == "clear" || call.callee == "print") {
     diags_->error(Rule::not_a_value, loc, fmt::format("`{}` is a statement and has no value", call.callee),
                   "write it on a line of its own");

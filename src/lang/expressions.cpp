@@ -4,8 +4,10 @@
 
 namespace plait::lang {
 
-Expressions::Expressions(Diagnostics& diags) : elaborator_(std::make_unique<Elaborator>(no_functions_, diags)) {
+Expressions::Expressions(Diagnostics& diags, std::map<std::string, std::string> statements)
+    : elaborator_(std::make_unique<Elaborator>(no_functions_, diags)) {
   elaborator_->wide_index_ = false;
+  elaborator_->statements_ = std::move(statements);
 }
 
 Expressions::~Expressions() = default;

@@ -11,7 +11,8 @@ class Elaborator;
 /// integer type. Members that return a pointer return null after an error was reported (or for a null operand).
 class Expressions {
  public:
-  explicit Expressions(Diagnostics& diags);
+  /// `statements`: what looks like a function and is a statement that defines a name, and how that is written.
+  explicit Expressions(Diagnostics& diags, std::map<std::string, std::string> statements = {});
   ~Expressions();
 
   void push();

@@ -105,6 +105,10 @@ class Checker {
     if (cluster > most)
       diags_.error(Rule::schedule_value, work.at.loc,
                    fmt::format("a cluster of {} blocks; {} has at most {}", cluster, device_.name, most));
+    if (work.split_k > 1 && work.kind == WorkKind::stream_k)
+      diags_.error(Rule::schedule_value, work.at.loc,
+                   fmt::format("split_k {} and stream_k both say into which pieces tiles are cut", work.split_k),
+                   "keep one of the two");
   }
 
   void instruction(const Atom& atom) {

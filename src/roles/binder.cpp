@@ -7,6 +7,14 @@
 #include "lang/suggest.h"
 
 namespace plait::roles {
+
+const std::map<std::string, std::string>& defining_forms() {
+  static const std::map<std::string, std::string> forms = {{"atomic_add", "old = atomic_add(T[i], e)"},
+                                                           {"broadcast", "x = broadcast(e)"},
+                                                           {"clock", "x = clock()"},
+                                                           {"globaltimer", "x = globaltimer()"}};
+  return forms;
+}
 namespace {
 
 const syntax::Name* base_name(const syntax::ExprRef& e) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -8,11 +9,14 @@
 
 namespace plait::roles {
 
+/// The statements that are written as `x = f(…)`, by f.
+const std::map<std::string, std::string>& defining_forms();
+
 /// Gives the names of a role program's text their meaning. Null operands give null or empty parts, silently: what made
 /// them null was reported.
 class Binder {
  public:
-  explicit Binder(Diagnostics& diags) : names_(diags), diags_(&diags) {}
+  explicit Binder(Diagnostics& diags) : names_(diags, defining_forms()), diags_(&diags) {}
 
   lang::Expressions& names() { return names_; }
   Diagnostics& diags() const { return *diags_; }

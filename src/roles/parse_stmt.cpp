@@ -200,6 +200,8 @@ void RoleParser::word_statement(const Loc& loc) {
     advance();
     return (this->*it->second)(loc);
   }
+  if (auto form = defining_forms().find(std::string(text(word))); form != defining_forms().end())
+    return fail(Rule::syntax, word, fmt::format("expected a statement, found {}", found()), "write " + form->second);
   std::vector<std::string_view> all = {"for", "while", "if", "fragment"};
   for (const auto& [name, member] : words) all.push_back(name);
   std::string_view near = syntax::closest(text(word), all);
@@ -224,9 +226,7 @@ bool RoleParser::special(const std::string& name, const syntax::Call& call, cons
               std::all_of(call.args.begin(), call.args.end(), [](const syntax::Arg& arg) { return arg.name.empty(); });
   if (!fits) {
     bind_.diags().error(Rule::call_form, loc, fmt::format("`{}` takes {} arguments", call.callee, wanted),
-                        wanted == 2   ? "write old = atomic_add(T[i], e)"
-                        : wanted == 1 ? "write x = broadcast(e)"
-                                      : fmt::format("write x = {}()", call.callee));
+                        "write " + defining_forms().at(call.callee));
   } else if (wanted == 2) {
     TensorRef dst = bind_.tensor(call.args[0].value);
     DType type = dst.tensor == nullptr ? DType::i32 : dst.tensor->type;

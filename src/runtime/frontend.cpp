@@ -43,6 +43,10 @@ Result<std::string> choose_kernel(const syntax::File& file, const std::string& n
   if (name.empty() && names.size() == 1) return names[0];
   if (!name.empty() && std::find(names.begin(), names.end(), name) != names.end()) return name;
   Diagnostics diags;
+  if (names.empty() && name.empty()) {
+    diags.error(Rule::unknown_kernel, start_of(file), "the file has no kernel", "write `kernel NAME(...):`");
+    return diags;
+  }
   std::string has =
       names.empty() ? "the file has no kernel" : fmt::format("the file has the kernels {}", fmt::join(names, ", "));
   std::string asked = name.empty() ? "no kernel is named" : fmt::format("there is no kernel {}", name);

@@ -70,16 +70,6 @@ void make_workspace(const roles::WorkspaceDecl& workspace, Launch& launch, Diagn
 
 }  // namespace
 
-ir::Kernel call_signature(const roles::Program& program) {
-  ir::Kernel kernel;
-  kernel.name = program.name;
-  kernel.params = program.params;
-  kernel.dims = program.dims;
-  kernel.requires_ = program.requires_;
-  kernel.loc = program.loc;
-  return kernel;
-}
-
 Result<Launch> make_launch(const roles::Program& program, const ir::BoundArgs& args, int sms) {
   Launch launch;
   launch.sms = sms;

@@ -20,10 +20,7 @@ struct Launch {
   std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
 };
 
-/// The parameters of a role program as those of a kernel without body, for runtime/bind.h.
-ir::Kernel call_signature(const roles::Program& program);
-
-/// Evaluates the lets and the launch extents. `args` is bound to call_signature(program).
+/// Evaluates the lets and the launch extents. `args` is bound to roles::call_signature(program).
 Result<Launch> make_launch(const roles::Program& program, const ir::BoundArgs& args, int sms);
 
 }  // namespace plait::sim

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "roles/signature.h"
 #include "runtime/bind.h"
 #include "runtime/extent.h"
 #include "runtime/random.h"
@@ -13,7 +14,7 @@ namespace plait::sim {
 
 Result<Call> draw_call(const roles::Program& program, const std::map<std::string, std::int64_t>& dims,
                        const std::map<std::string, ir::ScalarValue>& scalars, std::uint64_t seed) {
-  ir::Kernel signature = call_signature(program);
+  ir::Kernel signature = roles::call_signature(program);
   auto layouts = runtime::layouts_for(signature, dims);
   if (!layouts) return layouts.diagnostics();
   Call call;
@@ -41,7 +42,7 @@ void BlankCall::Unmap::operator()(void* memory) const { ::munmap(memory, bytes);
 
 Result<BlankCall> BlankCall::make(const roles::Program& program, const std::map<std::string, std::int64_t>& dims,
                                   const std::map<std::string, ir::ScalarValue>& scalars) {
-  ir::Kernel signature = call_signature(program);
+  ir::Kernel signature = roles::call_signature(program);
   auto layouts = runtime::layouts_for(signature, dims);
   if (!layouts) return layouts.diagnostics();
   BlankCall call;

@@ -22,7 +22,7 @@ Outcome check(const CheckFlags& flags) {
   if (!program) return failed(program.diagnostics());
   Outcome outcome;
   std::vector<std::string> names = lang::kernel_names(program->file);
-  if (!options.kernel.empty()) {
+  if (!options.kernel.empty() || names.empty()) {
     auto chosen = runtime::choose_kernel(program->file, options.kernel);
     if (!chosen) return failed(chosen.diagnostics());
     names = {*chosen};
@@ -43,7 +43,6 @@ Outcome check(const CheckFlags& flags) {
     }
     kernels.push_back(std::move(entry));
   }
-  if (names.empty()) outcome.text = fmt::format("{}: no kernel, nothing to check\n", options.path);
   outcome.report.set("file", options.path);
   outcome.report.set("kernels", kernels);
   return outcome;

@@ -7,6 +7,7 @@
 
 #include "pipeline/assume.h"
 #include "roles/parse.h"
+#include "roles/signature.h"
 #include "roles/verify.h"
 #include "runtime/files.h"
 
@@ -88,7 +89,9 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
                                           const std::map<std::string, std::int64_t>& dims) {
   if (holds_roles(options.path)) {
     if (!flags.schedule.empty()) throw UsageError{"--schedule: a role program carries its schedule out already"};
-    return read_roles(options, flags.device);
+    auto read = read_roles(options, flags.device);
+    if (read) check_dims(roles::call_signature(read->program), dims);
+    return read;
   }
   auto session = load_kernel(options.path, options.kernel, parse_assignments(options.bindings, "-D"));
   if (!session) return session.diagnostics();
@@ -98,12 +101,7 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
     if (!given) return given.diagnostics();
     schedule = std::move(*given);
   }
-  for (const auto& [dim, value] : dims) {
-    auto named = [&](const ir::Var& var) { return var->name == dim; };
-    const std::vector<ir::Var>& known = session->kernel.dims;
-    if (std::none_of(known.begin(), known.end(), named))
-      throw UsageError{fmt::format("--dim {}: there is no such dim", dim)};
-  }
+  check_dims(session->kernel, dims);
   std::string name = flags.device;
   if (name.empty()) name = schedule ? schedule->device : "h200";
   auto device = machine::load_device(name);

@@ -112,14 +112,7 @@ void show_variants(const DeviceProgram& read, Outcome& outcome) {
     Report one;
     one.set("tensor", variant.tensor);
     one.set("refused", variant.refused);
-    std::vector<Report> notes;
-    for (const Note& note : variant.notes) {
-      Report entry;
-      entry.set("line", static_cast<std::int64_t>(note.loc.line));
-      entry.set("message", note.message);
-      notes.push_back(std::move(entry));
-    }
-    one.set("notes", notes);
+    one.set("notes", variant.notes);
     list.push_back(std::move(one));
   }
   outcome.report.set("variants", list);

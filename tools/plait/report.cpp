@@ -53,6 +53,16 @@ void Report::set(std::string_view key, const Diagnostics& diagnostics) {
   object_->json[std::string(key)] = Json::parse(diagnostics.to_json());
 }
 
+void Report::set(std::string_view key, const std::vector<Note>& notes) {
+  std::vector<Report> list;
+  for (const Note& note : notes) {
+    Report& entry = list.emplace_back();
+    entry.set("line", static_cast<std::int64_t>(note.loc.line));
+    entry.set("message", note.message);
+  }
+  set(key, list);
+}
+
 void Report::set_json(std::string_view key, const std::string& json) {
   object_->json[std::string(key)] = Json::parse(json);
 }

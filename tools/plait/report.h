@@ -32,6 +32,7 @@ class Report {
   void set(std::string_view key, const std::vector<std::string>& values);
   void set(std::string_view key, const std::vector<std::int64_t>& values);
   void set(std::string_view key, const Diagnostics& diagnostics);
+  void set(std::string_view key, const std::vector<Note>& notes);
   /// A value that is JSON already.
   void set_json(std::string_view key, const std::string& json);
 

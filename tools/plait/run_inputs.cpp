@@ -286,6 +286,7 @@ Result<RunData> Preparation::run() {
 }  // namespace
 
 Result<RunData> prepare_run(const ir::Kernel& kernel, const RunRequest& request) {
+  check_dims(kernel, request.dims);
   return Preparation(kernel, request).run();
 }
 

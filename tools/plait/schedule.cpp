@@ -25,15 +25,8 @@ Outcome deliver(const plan::Schedule& schedule, const std::vector<Note>& reasons
   Outcome outcome;
   outcome.text = plan::print(schedule);
   outcome.report.set_json("schedule", plan::to_json(schedule));
-  std::vector<Report> notes;
-  for (const Note& note : reasons) {
-    outcome.remarks += fmt::format("{}: note: {}\n", note.loc.str(), note.message);
-    Report entry;
-    entry.set("line", static_cast<std::int64_t>(note.loc.line));
-    entry.set("message", note.message);
-    notes.push_back(std::move(entry));
-  }
-  outcome.report.set("reasons", notes);
+  for (const Note& note : reasons) outcome.remarks += fmt::format("{}: note: {}\n", note.loc.str(), note.message);
+  outcome.report.set("reasons", reasons);
   return outcome;
 }
 

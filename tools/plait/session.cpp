@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "roles/parse.h"
+#include "runtime/bind.h"
 #include "runtime/files.h"
 
 namespace plait::cli {
@@ -37,6 +40,15 @@ Result<Session> load_kernel(const std::string& path, const std::string& kernel, 
   auto built = runtime::build_kernel(program->file, *name, bindings);
   if (!built) return built.diagnostics();
   return Session{std::move(*program), *name, bindings, std::move(*built)};
+}
+
+void check_dims(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& dims) {
+  std::vector<std::string> unknown;
+  for (const auto& [name, value] : dims) {
+    auto is = [&](const ir::Var& var) { return var->name == name; };
+    if (std::none_of(kernel.dims.begin(), kernel.dims.end(), is)) unknown.push_back(name);
+  }
+  if (!unknown.empty()) throw UsageError{"--dim: " + runtime::unknown_dims_text(kernel, unknown)};
 }
 
 void refuse_roles(const ProgramOptions& options, const std::string& command) {

@@ -26,6 +26,9 @@ struct Session {
 };
 Result<Session> load_kernel(const std::string& path, const std::string& kernel, const lang::Bindings& bindings);
 
+/// Throws a UsageError for dims of a command line that the kernel does not have.
+void check_dims(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& dims);
+
 /// What FILE, --kernel and -D of a command line were.
 struct ProgramOptions {
   std::string path;

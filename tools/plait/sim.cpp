@@ -10,6 +10,7 @@
 
 #include "device_program.h"
 #include "interp/interp.h"
+#include "roles/signature.h"
 #include "run_reference.h"
 #include "run_timeout.h"
 #include "runtime/compare.h"
@@ -71,7 +72,7 @@ Result<Loaded> load(const SimFlags& flags, const Dims& dims) {
   options.costs = sim::costs_of(*device);
   options.occupancy = sim::resident_blocks(*program, *device);
   std::string reference = flags.reference.empty() ? program->name : flags.reference;
-  Session session{std::move(read->file), reference, bindings, sim::call_signature(*program)};
+  Session session{std::move(read->file), reference, bindings, roles::call_signature(*program)};
   std::optional<ir::Kernel> tile;
   if (read->derived || read->npu) tile = read->tile;
   std::string name = device->name;

@@ -91,7 +91,7 @@ plan::Work draw_work(Rng& rng) {
                              : TileOrder::hilbert;
   if (work.order == TileOrder::grouped) work.group = static_cast<int>(rng.between(1, 4));
   if (work.order != TileOrder::grouped && rng.chance(30)) work.heads = static_cast<int>(rng.between(2, 4));
-  if (rng.chance(4)) work.split_k = static_cast<int>(rng.between(2, 4));
+  if (work.kind != WorkKind::stream_k && rng.chance(4)) work.split_k = static_cast<int>(rng.between(2, 4));
   if (rng.chance(15)) (rng.chance(50) ? work.cluster_x : work.cluster_y) = 2;
   return work;
 }
