@@ -20,25 +20,45 @@ std::vector<plait::Note> added(const std::vector<place::Remark>& now, const std:
   return notes;
 }
 
+/// The options of calls in which the tensor begins, and its rows and their ends lie, at multiples of so many bytes.
+pipeline::DeriveOptions unaligned(pipeline::DeriveOptions options, const std::string& tensor, int granule) {
+  options.assumptions.unaligned.insert(tensor);
+  options.assumptions.ragged.insert(tensor);
+  options.assumptions.straddling.erase(tensor);
+  options.assumptions.granules[tensor] = granule;
+  return options;
+}
+
+/// What cp.async can move, and less.
+std::vector<int> granules_of(ir::DType type) {
+  constexpr int kLeastPiece = 4;
+  const int element = std::max(ir::dtype_bits(type) / 8, 1);
+  if (element >= kLeastPiece) return {element};
+  return {kLeastPiece, element};
+}
+
 }  // namespace
 
 std::vector<AlignmentVariant> alignment_variants(const ir::Kernel& kernel, const machine::Device& device,
                                                  const pipeline::DeriveOptions& options,
                                                  const pipeline::Derived& derived) {
   std::vector<AlignmentVariant> found;
-  std::string as_it_is = roles::print(derived.program);
   for (const ir::Param& param : kernel.params) {
     if (param.buffer == nullptr || options.assumptions.unaligned.contains(param.buffer->name)) continue;
-    pipeline::DeriveOptions other = options;
-    other.assumptions.unaligned.insert(param.buffer->name);
-    other.assumptions.ragged.insert(param.buffer->name);
-    other.assumptions.straddling.erase(param.buffer->name);
-    auto made = pipeline::derive(kernel, device, other);
-    if (!made) {
-      const Diagnostic& first = made.diagnostics().list().front();
-      found.push_back({param.buffer->name, {}, fmt::format("{}: {}", first.loc.str(), first.message)});
-    } else if (roles::print(made->program) != as_it_is) {
-      found.push_back({param.buffer->name, added(made->remarks, derived.remarks), ""});
+    std::string before = roles::print(derived.program);
+    for (int granule : granules_of(param.buffer->type)) {
+      auto made = pipeline::derive(kernel, device, unaligned(options, param.buffer->name, granule));
+      std::string program = made ? roles::print(made->program) : "";
+      if (program == before) continue;
+      before = std::move(program);
+      AlignmentVariant variant{param.buffer->name, granule, {}, ""};
+      if (made) {
+        variant.notes = added(made->remarks, derived.remarks);
+      } else {
+        const Diagnostic& first = made.diagnostics().list().front();
+        variant.refused = fmt::format("{}: {}", first.loc.str(), first.message);
+      }
+      found.push_back(std::move(variant));
     }
   }
   return found;
@@ -48,12 +68,19 @@ std::string text(const std::vector<AlignmentVariant>& variants) {
   if (variants.empty()) return "";
   std::string out =
       "\nrows that do not start at multiples of 16 bytes: another kernel, compiled when a call first needs it\n";
+  std::string last;
   for (const AlignmentVariant& variant : variants) {
-    if (!variant.refused.empty()) out += fmt::format("  {}  refused, {}\n", variant.tensor, variant.refused);
-    if (variant.refused.empty() && variant.notes.empty())
-      out += fmt::format("  {}  with other accesses of the same kind\n", variant.tensor);
-    for (const plait::Note& note : variant.notes)
-      out += fmt::format("  {}  line {}: {}\n", variant.tensor, note.loc.line, note.message);
+    auto line = [&](const std::string& what) {
+      const bool second = variant.tensor == last;
+      out += fmt::format(
+          "  {}  {}{}\n", variant.tensor,
+          second ? fmt::format("at multiples of {} byte{}, ", variant.granule, variant.granule == 1 ? "" : "s") : "",
+          what);
+    };
+    if (!variant.refused.empty()) line("refused, " + variant.refused);
+    if (variant.refused.empty() && variant.notes.empty()) line("with other accesses of the same kind");
+    for (const plait::Note& note : variant.notes) line(fmt::format("line {}: {}", note.loc.line, note.message));
+    last = variant.tensor;
   }
   return out;
 }

@@ -7,11 +7,13 @@ namespace plait::explain {
 /// What a kernel becomes for calls in which one tensor's rows do not start at multiples of 16 bytes.
 struct AlignmentVariant {
   std::string tensor;
+  int granule = 0;                 ///< the most bytes that its rows start at multiples of
   std::vector<plait::Note> notes;  ///< what is then done otherwise
   std::string refused;             ///< why there is no such kernel; empty: there is
 };
 
-/// One for each tensor for which that makes another kernel, beside the one that was derived with these options.
+/// For each tensor for which that makes another kernel, beside the one that was derived with these options: at
+/// multiples of 4 bytes, which cp.async can move, and of fewer.
 std::vector<AlignmentVariant> alignment_variants(const ir::Kernel& kernel, const machine::Device& device,
                                                  const pipeline::DeriveOptions& options,
                                                  const pipeline::Derived& derived);

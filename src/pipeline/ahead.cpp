@@ -24,12 +24,16 @@ class Ahead {
   std::map<const Stmt*, std::string> run() {
     for (const StmtRef& stmt : placed_.kernel.body) {
       bool once = pieces_ != nullptr && !pieces_->is(*stmt);
-      statement(*stmt, once ? "it is done by one of a tile's blocks, which are known last" : "");
+      statement(*stmt, {once ? "it is done by one of a tile's blocks, which are known last" : "", ""});
     }
     return std::move(found_);
   }
 
  private:
+  struct Why {
+    std::string nobody;   ///< why nobody loads ahead here; empty where somebody may
+    std::string another;  ///< why no other role does
+  };
   /// What makes the value one that is computed by the kernel; empty where it is not.
   std::string computed(const ExprRef& expr) const {
     std::string why;
@@ -41,53 +45,58 @@ class Ahead {
     });
     return why;
   }
-  void statement(const Stmt& stmt, std::string why);
-  void body(const Body& body, const std::string& why) {
+  void load(const Stmt& stmt, const TileOp& op, Why why);
+  void statement(const Stmt& stmt, Why why);
+  void body(const Body& body, const Why& why) {
     for (const StmtRef& stmt : body) statement(*stmt, why);
   }
   static std::string either(const std::string& a, const std::string& b) { return a.empty() ? b : a; }
+  static void early_end(const Body& body, Why& why) {
+    if (may_jump(body)) why.nobody = either(why.nobody, "the loop around it may end early");
+  }
 
   const place::Placed& placed_;
   const Pieces* pieces_;
-  const bool own_ = !place::is_hopper(placed_.device);  ///< there is no other role
-  std::set<const BufferDecl*> constant_;                ///< tensors that nobody writes
+  std::set<const BufferDecl*> constant_;  ///< tensors that nobody writes
   std::set<const VarDecl*> tainted_;
   std::map<const Stmt*, std::string> found_;
 };
 
-void Ahead::statement(const Stmt& stmt, std::string why) {
+void Ahead::load(const Stmt& stmt, const TileOp& op, Why why) {
+  if (!constant_.contains(op.operands[0].buffer.get()))
+    why.nobody = either(why.nobody, fmt::format("the kernel may write `{}`", op.operands[0].buffer->name));
+  for (const Region& region : op.operands) {
+    for (const Range& range : region.ranges) why.another = either(why.another, computed(range.begin));
+  }
+  const std::string found = is_tma_load(stmt, placed_) ? either(why.nobody, why.another) : why.nobody;
+  if (!found.empty()) found_[&stmt] = found;
+}
+
+void Ahead::statement(const Stmt& stmt, Why why) {
   std::visit(Overload{[&](const Let& let) {
                         if (!computed(let.value).empty()) tainted_.insert(let.var.get());
                       },
                       [&](const TileOp& op) {
-                        if (op.kind != OpKind::copy) return;
-                        if (!is_load(stmt, placed_)) return;
-                        if (!constant_.contains(op.operands[0].buffer.get()))
-                          why = either(why, fmt::format("the kernel may write `{}`", op.operands[0].buffer->name));
-                        for (const Region& region : op.operands) {
-                          if (own_) break;
-                          for (const Range& range : region.ranges) why = either(why, computed(range.begin));
-                        }
-                        if (!why.empty()) found_[&stmt] = why;
+                        if (is_load(stmt, placed_)) load(stmt, op, why);
                       },
                       [&](const For& loop) {
                         if (loop.kind == LoopKind::parallel) return;
                         for (const LoopAxis& axis : loop.axes) {
-                          if (own_) break;
-                          why = either(either(why, computed(axis.begin)),
-                                       either(computed(axis.end), computed(axis.step)));
+                          for (const ExprRef& bound : {axis.begin, axis.end, axis.step})
+                            why.another = either(why.another, computed(bound));
                         }
-                        if (loop.kind == LoopKind::persistent && !own_)
-                          why = either(why, "it stands in a `persistent` loop");
-                        if (may_jump(loop.body)) why = either(why, "the loop around it may end early");
+                        if (loop.kind == LoopKind::persistent)
+                          why.another = either(why.another, "it stands in a `persistent` loop");
+                        early_end(loop.body, why);
                         body(loop.body, why);
                       },
                       [&](const While& loop) {
-                        if (may_jump(loop.body)) why = either(why, "the loop around it may end early");
-                        body(loop.body, own_ ? why : either(why, "it stands in a `while`"));
+                        early_end(loop.body, why);
+                        why.another = either(why.another, "it stands in a `while`");
+                        body(loop.body, why);
                       },
                       [&](const If& node) {
-                        if (!own_) why = either(why, computed(node.cond));
+                        why.another = either(why.another, computed(node.cond));
                         body(node.then_body, why);
                         body(node.else_body, why);
                       },

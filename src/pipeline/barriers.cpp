@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "roles/linear.h"
 #include "roles/visit.h"
 #include "support/result.h"
 
@@ -22,6 +23,9 @@ struct Access {
   bool copied = false;              ///< into, by cp.async, which its readers await
   bool arrived = false;             ///< what was copied: its thread has awaited it
   bool by_copy_or_product = false;  ///< the read is one of the asynchronous proxy
+  bool under_way = false;           ///< the read is one of a product that its thread has not awaited
+  std::set<ExprRef> slots = {};     ///< that were read in the present iteration; of what was read before: `read`
+  std::set<ExprRef> into = {};      ///< slots that are copied into
   bool operator==(const Access&) const = default;
   void join(const Access& other) {
     read = read || other.read;
@@ -30,7 +34,11 @@ struct Access {
     copied = copied || other.copied;
     arrived = arrived || other.arrived;
     by_copy_or_product = by_copy_or_product || other.by_copy_or_product;
+    under_way = under_way || other.under_way;
+    slots.insert(other.slots.begin(), other.slots.end());
+    into.insert(other.into.begin(), other.into.end());
   }
+  bool reads() const { return read || !slots.empty(); }
 };
 using State = std::map<const BufferDecl*, Access>;
 
@@ -50,6 +58,7 @@ class Barriers {
     // A tensor that is only written, or a tile that is only read by threads, needs no barrier.
     alone_ = {builtins.thread.get(), builtins.lane.get(), builtins.warp.get(), builtins.replica.get()};
     roles::walk(meeting.role.body, [&](const Stmt& stmt) {
+      if (const auto* set = std::get_if<Set>(&stmt.node)) changing_.insert(set->var.get());
       State own = accesses(stmt);
       for (const auto& [buffer, access] : own) {
         all_[buffer].join(access);
@@ -66,13 +75,15 @@ class Barriers {
   bool watched(const BufferDecl* buffer) const {
     if (meeting_.apart.contains(buffer)) return false;
     const Access& all = all_.at(buffer);
-    return all.written || all.copied || (all.added && all.read);
+    return all.written || all.copied || (all.added && all.reads());
   }
 
   State accesses(const Stmt& stmt) const;
   State own_accesses(const Stmt& stmt) const;
   State within(const Stmt& stmt) const;
   bool is_alone(const Stmt& stmt) const;
+  bool apart(const ExprRef& a, const ExprRef& b) const;
+  bool copies_over(const Access& before, const Access& now) const;
   bool conflict(const State& state, const State& use) const;
   void note(State& state, const State& use) const {
     for (const auto& [buffer, access] : use) {
@@ -87,9 +98,49 @@ class Barriers {
   Body body(const Body& body, State& state);
 
   const Meeting& meeting_;
-  std::set<const ir::VarDecl*> alone_;  ///< what differs among the threads
+  std::set<const ir::VarDecl*> alone_;     ///< what differs among the threads
+  std::set<const ir::VarDecl*> changing_;  ///< what statements set
   State all_;
 };
+
+/// The slot of a tile that has several; null elsewhere.
+ExprRef slot_of(const SmemRef& ref) { return ref.smem->buffer->shape.size() > 2 ? ref.index.front() : nullptr; }
+
+/// What is left when all threads have met: reads that go on.
+void met(State& state) {
+  State left;
+  for (const auto& [buffer, access] : state) {
+    if (!access.under_way) continue;
+    Access& kept = left[buffer];
+    kept.read = access.read;
+    kept.by_copy_or_product = access.by_copy_or_product;
+    kept.under_way = true;
+    kept.slots = access.slots;
+  }
+  state = std::move(left);
+}
+
+/// Slots whose numbers change with the iterations of the loop are for the next one just what was read before.
+void end_iteration(const Stmt& loop, State& state) {
+  std::set<const ir::VarDecl*> own;
+  if (const auto* counted = std::get_if<For>(&loop.node)) own.insert(counted->var.get());
+  roles::walk(*loop_body(loop), [&](const Stmt& stmt) {
+    if (const auto* let = std::get_if<Let>(&stmt.node)) own.insert(let->var.get());
+    if (const auto* inner = std::get_if<For>(&stmt.node)) own.insert(inner->var.get());
+  });
+  auto changes = [&](const ExprRef& slot) {
+    bool found = false;
+    ir::walk(slot, [&](const ir::Expr& x) {
+      const auto* ref = std::get_if<ir::VarRef>(&x.node);
+      found = found || (ref != nullptr && own.contains(ref->var.get()));
+    });
+    return found;
+  };
+  for (auto& [buffer, access] : state) {
+    access.into.clear();
+    if (std::erase_if(access.slots, changes) > 0) access.read = true;
+  }
+}
 
 /// What the statement itself accesses; bodies within it apart.
 State Barriers::accesses(const Stmt& stmt) const {
@@ -105,34 +156,45 @@ State Barriers::accesses(const Stmt& stmt) const {
 
 State Barriers::own_accesses(const Stmt& stmt) const {
   State out;
-  auto read = [&](const BufferDecl* buffer, bool async = false) {
-    out[buffer].read = true;
-    out[buffer].by_copy_or_product = out[buffer].by_copy_or_product || async;
+  auto read = [&](const BufferDecl* buffer) { out[buffer].read = true; };
+  auto read_tile = [&](const SmemRef& ref, bool async = false) {
+    Access& access = out[ref.smem->buffer.get()];
+    const ExprRef slot = slot_of(ref);
+    if (slot != nullptr) access.slots.insert(slot);
+    access.read = access.read || slot == nullptr;
+    access.by_copy_or_product = access.by_copy_or_product || async;
+  };
+  auto multiply = [&](const SmemRef& ref) {
+    read_tile(ref, true);
+    out[ref.smem->buffer.get()].under_way = true;
+  };
+  auto copy = [&](const SmemRef& ref) {
+    Access& access = out[ref.smem->buffer.get()];
+    access.copied = true;
+    access.into.insert(slot_of(ref));
   };
   auto write = [&](const BufferDecl* buffer) { out[buffer].written = true; };
-  std::visit(Overload{[&](const PutShared& s) { write(s.dst.smem->buffer.get()); },
-                      [&](const StoreShared& s) { write(s.dst.smem->buffer.get()); },
-                      [&](const StMatrix& s) { write(s.dst.smem->buffer.get()); },
-                      [&](const CpAsync& s) { out[s.dst.smem->buffer.get()].copied = true; },
-                      [&](const CpWait&) {
-                        for (const auto& [buffer, access] : all_) {
-                          if (access.copied) out[buffer].arrived = true;
-                        }
-                      },
-                      [&](const LoadShared& s) { read(s.src.smem->buffer.get()); },
-                      [&](const LdMatrix& s) { read(s.src.smem->buffer.get()); },
-                      [&](const PutTensor& s) { write(s.dst.tensor.get()); },
-                      [&](const StoreTensor& s) { write(s.dst.tensor.get()); },
-                      [&](const AtomicAdd& s) { out[s.dst.tensor.get()].added = true; },
-                      [&](const LoadTensor& s) { read(s.src.tensor.get()); },
-                      [&](const TmaStore& s) { read(s.src.smem->buffer.get(), true); },
-                      [&](const BulkStore& s) { read(s.src.smem->buffer.get(), true); },
-                      [&](const Wgmma& s) {
-                        if (const auto* a = std::get_if<SmemRef>(&s.a)) read(a->smem->buffer.get(), true);
-                        read(s.b.smem->buffer.get(), true);
-                      },
-                      [](const auto&) {}},
-             stmt.node);
+  std::visit(
+      Overload{[&](const PutShared& s) { write(s.dst.smem->buffer.get()); },
+               [&](const StoreShared& s) { write(s.dst.smem->buffer.get()); },
+               [&](const StMatrix& s) { write(s.dst.smem->buffer.get()); }, [&](const CpAsync& s) { copy(s.dst); },
+               [&](const CpWait&) {
+                 for (const auto& [buffer, access] : all_) {
+                   if (access.copied) out[buffer].arrived = true;
+                 }
+               },
+               [&](const LoadShared& s) { read_tile(s.src); }, [&](const LdMatrix& s) { read_tile(s.src); },
+               [&](const PutTensor& s) { write(s.dst.tensor.get()); },
+               [&](const StoreTensor& s) { write(s.dst.tensor.get()); },
+               [&](const AtomicAdd& s) { out[s.dst.tensor.get()].added = true; },
+               [&](const LoadTensor& s) { read(s.src.tensor.get()); },
+               [&](const TmaStore& s) { read_tile(s.src, true); }, [&](const BulkStore& s) { read_tile(s.src, true); },
+               [&](const Wgmma& s) {
+                 if (const auto* a = std::get_if<SmemRef>(&s.a)) multiply(*a);
+                 multiply(s.b);
+               },
+               [](const auto&) {}},
+      stmt.node);
   Visitor look;
   look.expr = [&](const ExprRef& e) {
     ir::walk(e, [&](const ir::Expr& x) {
@@ -174,13 +236,39 @@ bool Barriers::conflict(const State& state, const State& use) const {
     auto it = state.find(entry.first);
     if (it == state.end() || !watched(entry.first)) return false;
     const Access &before = it->second, &now = entry.second;
-    bool used = now.read || now.written || now.added;
+    bool used = now.reads() || now.written || now.added;
     if (before.written && (used || now.copied)) return true;
     if (before.arrived && used) return true;
-    // The next item goes to a slot that was read; it may follow the one before while that is under way.
-    if (before.read && (now.written || now.copied)) return true;
-    return (before.added && (now.read || now.written)) || (now.added && before.read);
+    if ((before.reads() && now.written) || copies_over(before, now)) return true;
+    return (before.added && (now.reads() || now.written)) || (now.added && before.reads());
   });
+}
+
+/// The next item goes to a slot that was read; it may follow the one before while that is under way.
+bool Barriers::copies_over(const Access& before, const Access& now) const {
+  if (!now.copied || before.read) return now.copied;
+  return std::any_of(before.slots.begin(), before.slots.end(), [&](const ExprRef& read) {
+    return std::any_of(now.into.begin(), now.into.end(), [&](const ExprRef& slot) { return !apart(read, slot); });
+  });
+}
+
+/// Whether these are numbers of different slots: numbers of iterations modulo the depth.
+bool Barriers::apart(const ExprRef& a, const ExprRef& b) const {
+  if (a == nullptr || b == nullptr) return false;
+  auto first = ir::as_int(a), second = ir::as_int(b);
+  if (first && second) return *first != *second;
+  const auto *x = std::get_if<ir::Binary>(&a->node), *y = std::get_if<ir::Binary>(&b->node);
+  if (x == nullptr || y == nullptr || x->op != ir::BinaryOp::mod || y->op != ir::BinaryOp::mod) return false;
+  auto depth = ir::as_int(x->b);
+  if (!depth || depth != ir::as_int(y->b)) return false;
+  auto values = [&](const ir::VarDecl& var) -> std::optional<Linear> {
+    if (changing_.contains(&var)) return std::nullopt;
+    return Linear::symbol(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(&var)));
+  };
+  auto p = linear(x->a, values), q = linear(y->a, values);
+  if (!p || !q) return false;
+  const Linear difference = *p - *q;
+  return difference.is_constant() && difference.constant % *depth != 0;
 }
 
 /// The barrier, behind a fence where products or copies read what was written.
@@ -203,9 +291,10 @@ Body Barriers::turn(const Stmt& stmt, const State& head, State& state) {
   while (true) {
     State before = state, around = state;
     Body made = body(*loop_body(stmt), around);
+    end_iteration(stmt, around);
     if (again && conflict(around, head)) {
       meet(around, head, stmt.origin, made);
-      around.clear();
+      met(around);
     }
     if (again) note(around, head);
     join(state, around);
@@ -215,14 +304,16 @@ Body Barriers::turn(const Stmt& stmt, const State& head, State& state) {
 
 /// Where threads meet in a loop over what was done before it, they meet before it, and once.
 void Barriers::loop(const StmtRef& stmt, State& state, Body& out) {
-  State head = accesses(*stmt), clean;
+  State head = accesses(*stmt);
   if (conflict(state, head)) {
     meet(state, head, stmt->origin, out);
-    state.clear();
+    met(state);
   }
   State found = state;
   Body made = turn(*stmt, head, state);
   if (conflict(found, within(*stmt))) {
+    State clean = found;
+    met(clean);
     Body apart = turn(*stmt, head, clean);
     if (meetings(apart) < meetings(made)) {
       meet(found, head, stmt->origin, out);
@@ -256,14 +347,17 @@ void Barriers::statement(const StmtRef& stmt, State& state, Body& out) {
   if (const auto* s = std::get_if<Release>(&stmt->node)) {
     for (const Smem& tile : s->item.channel->tiles) state.erase(tile->buffer.get());
   }
-  if (std::holds_alternative<SyncThreads>(stmt->node)) state.clear();
+  if (const auto* await = std::get_if<WgmmaAwait>(&stmt->node); await != nullptr && await->pending == 0) {
+    for (auto& [buffer, access] : state) access.under_way = false;
+  }
+  if (std::holds_alternative<SyncThreads>(stmt->node)) met(state);
   bool alone = is_alone(*stmt);
   if (!alone && loop_body(*stmt) != nullptr) return loop(stmt, state, out);
   const auto* branch = std::get_if<If>(&stmt->node);
   State use = alone || branch == nullptr ? within(*stmt) : accesses(*stmt);
   if (conflict(state, use)) {
     meet(state, use, stmt->origin, out);
-    state.clear();
+    met(state);
   }
   note(state, use);
   if (alone || branch == nullptr) {

@@ -35,6 +35,24 @@ void name_instructions(plan::Schedule& schedule, const Kernel& written, const pl
   }
 }
 
+bool lacks_memory(const Diagnostics& found) {
+  return std::any_of(found.list().begin(), found.list().end(),
+                     [](const Diagnostic& d) { return d.rule == Rule::pipeline_capacity; });
+}
+
+/// Copies that the threads that compute make ahead where another role makes those of aligned tensors. They need every
+/// slot that the schedule gives them, where that role does with fewer.
+std::map<const Stmt*, std::string> fetches(const place::Placed& placed) {
+  std::map<const Stmt*, std::string> found;
+  if (!place::is_hopper(placed.device)) return found;
+  for (const auto& [stmt, atom] : placed.atoms) {
+    const auto* copy = std::get_if<place::CopyAtom>(&atom);
+    if (copy != nullptr && copy->way == place::CopyWay::cp_async_load)
+      found[stmt] = "a block has no memory for the slots that its stages take";
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<Derived> derive(const Kernel& written, const machine::Device& device, const DeriveOptions& options) {
@@ -63,8 +81,9 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
   }
   // Behind the schedule, which may name them.
   kernel = without_unread_loads(kernel, derived.remarks);
-  auto placed =
-      place_in_order(kernel, device, options.assumptions, wishes_of(schedule), schedule, pieces ? &*pieces : nullptr);
+  const Pieces* parts = pieces ? &*pieces : nullptr;
+  place::Wishes wishes = wishes_of(schedule);
+  auto placed = place_in_order(kernel, device, options.assumptions, wishes, schedule, parts);
   if (!placed) return placed.diagnostics();
   if (!options.schedule) {
     plan::Work& work = derived.schedule.place.work;
@@ -73,9 +92,17 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
     schedule.place.work = work;
     if (!place::is_hopper(device)) name_instructions(derived.schedule, written, *placed);
   }
-  derived.remarks.insert(derived.remarks.end(), placed->remarks.begin(), placed->remarks.end());
-  auto program = lower(*placed, schedule, &derived.remarks, pieces ? &*pieces : nullptr);
+  std::vector<place::Remark> lowering;
+  auto program = lower(*placed, schedule, &lowering, parts);
+  if (!program && lacks_memory(program.diagnostics()) && !(wishes.in_order = fetches(*placed)).empty()) {
+    placed = place_in_order(kernel, device, options.assumptions, wishes, schedule, parts);
+    if (!placed) return placed.diagnostics();
+    lowering.clear();
+    program = lower(*placed, schedule, &lowering, parts);
+  }
   if (!program) return program.diagnostics();
+  for (const auto* remarks : {&placed->remarks, &lowering})
+    derived.remarks.insert(derived.remarks.end(), remarks->begin(), remarks->end());
   derived.program = std::move(*program);
   return derived;
 }

@@ -15,6 +15,9 @@
 // way. It is waited for where the turn begins, before its own copies are issued: all threads meet behind the wait
 // (barriers.cpp), after which what each of them has loaded is there for all, and the slots that the turn before has
 // read may be filled again. One barrier a turn does for both.
+//
+// Where products are under way while their threads go on (wgmma), the copies are issued behind the first product of the
+// turn, whose tiles lie in other slots: tensor cores have work while threads compute addresses.
 namespace plait::pipeline {
 
 using namespace ir;
@@ -134,28 +137,93 @@ Value Lowering::own_slot(std::size_t ring) const {
   return iteration % depth;
 }
 
+/// Whether iterations can be told apart by their number, from which slots follow.
+bool Lowering::counts_up(const For& loop) const {
+  if (counts_iterations(loop)) return true;
+  const LoopAxis& axis = loop.axes.front();
+  const auto* begin = std::get_if<VarRef>(&axis.begin->node);
+  return work_.pieces() != nullptr && begin != nullptr && begin->var == work_.pieces()->begin && as_int(axis.step) == 1;
+}
+
+/// Whether all that computes has one stage, whatever those of loads are.
+bool Lowering::computes_in_one_stage(const std::vector<Step>& list) const {
+  std::optional<int> stage;
+  return std::all_of(list.begin(), list.end(), [&](const Step& step) {
+    if (std::holds_alternative<Let>(step.stmt->node) || std::holds_alternative<Alloc>(step.stmt->node)) return true;
+    if (rings_.filled_by(*step.stmt)) return true;
+    if (!stage) stage = step.stage;
+    return stage == step.stage;
+  });
+}
+
 /// Whether the loop's own copies run ahead of its other statements, which keep the order of the program. It needs no
 /// versions of what those leave in memory.
 bool Lowering::fetches_ahead(const For& loop, const plan::LoopPlan& plan) {
-  std::optional<int> stage;
-  bool copies = false, together = counts_iterations(loop) && !may_jump(loop.body);
-  for (const Step& step : steps_of(loop, plan)) {
-    if (std::holds_alternative<Let>(step.stmt->node) || std::holds_alternative<Alloc>(step.stmt->node)) continue;
-    if (rings_.filled_by_reader(*step.stmt)) {
-      copies = true;
-    } else {
-      together = together && !rings_.filled_by(*step.stmt) && (!stage || *stage == step.stage);
-      stage = step.stage;
+  if (!counts_up(loop) || may_jump(loop.body)) return false;
+  const std::vector<Step> list = steps_of(loop, plan);
+  const bool copies = std::any_of(list.begin(), list.end(),
+                                  [&](const Step& step) { return rings_.filled_by_reader(*step.stmt).has_value(); });
+  return copies && computes_in_one_stage(list);
+}
+
+bool Lowering::is_under_way(const Stmt& stmt) const {
+  auto atom = placed_.atoms.find(&stmt);
+  const auto* gemm = atom == placed_.atoms.end() ? nullptr : std::get_if<place::GemmAtom>(&atom->second);
+  return gemm != nullptr && !gemm->by_warps;
+}
+
+/// Whether all threads load a tile of an input together, element by element.
+bool Lowering::is_load_by_threads(const Stmt& stmt) const {
+  auto atom = placed_.atoms.find(&stmt);
+  if (atom == placed_.atoms.end() || !std::holds_alternative<place::ThreadsAtom>(atom->second)) return false;
+  const auto* op = std::get_if<TileOp>(&stmt.node);
+  if (op == nullptr || op->kind != OpKind::copy || op->operands[1].buffer->scope != Scope::shared) return false;
+  return std::any_of(kernel_.params.begin(), kernel_.params.end(), [&](const Param& param) {
+    return param.kind == ParamKind::in && param.buffer == op->operands[0].buffer;
+  });
+}
+
+/// Such a tile has one version: whatever stage the schedule gives its load, it is loaded where it is read.
+void Lowering::load_where_read(std::vector<Step>& list) const {
+  for (const Step& load : std::vector<Step>(list)) {
+    if (!is_load_by_threads(*load.stmt)) continue;
+    const Buffer& tile = std::get<TileOp>(load.stmt->node).operands[1].buffer;
+    const Step* reader = nullptr;
+    for (const Step& step : list) {
+      bool reads = step.stmt != load.stmt && touched(*step.stmt).reads.contains(tile);
+      if (reads && (reader == nullptr || step.stage < reader->stage)) reader = &step;
     }
+    if (reader == nullptr || reader->stage <= load.stage) continue;
+    const Step before = *reader;
+    std::erase_if(list, [&](const Step& step) { return step.stmt == load.stmt; });
+    auto at = std::find_if(list.begin(), list.end(), [&](const Step& step) { return step.stmt == before.stmt; });
+    list.insert(at, {load.stmt, before.stage});
   }
-  return copies && together;
+}
+
+/// Puts copies that no step of their own stage reads behind the first product that goes on by itself.
+void Lowering::fetch_behind_products(std::vector<Step>& list) const {
+  auto product = std::find_if(list.begin(), list.end(), [&](const Step& step) { return is_under_way(*step.stmt); });
+  if (product == list.end()) return;
+  auto stays = [&](const Step& step) {
+    auto ring = rings_.filled_by_reader(*step.stmt);
+    return !ring || std::any_of(list.begin(), list.end(), [&](const Step& other) {
+      return rings_.reads(*other.stmt, *ring) && !rings_.filled_by(*other.stmt) && other.stage <= step.stage;
+    });
+  };
+  const std::vector<Step> before(list.begin(), product);
+  std::vector<Step> made, moved;
+  for (const Step& step : before) (stays(step) ? made : moved).push_back(step);
+  made.push_back(*product);
+  made.insert(made.end(), moved.begin(), moved.end());
+  std::copy(made.begin(), made.end(), list.begin());
 }
 
 /// Whether the stages of the loop run behind each other.
 bool Lowering::is_pipelined(const For& loop, const plan::LoopPlan& plan) {
   const bool fetches = std::any_of(loop.body.begin(), loop.body.end(),
                                    [&](const StmtRef& stmt) { return rings_.filled_by_reader(*stmt).has_value(); });
-  if (fetches && !counts_iterations(loop)) return false;
+  if (fetches && !counts_up(loop)) return false;
   return overlaps(loop.body) || fetches_ahead(loop, plan);
 }
 
@@ -172,10 +240,10 @@ void Lowering::deepen_fetches() {
     if (!is_pipelined(*loop, *plan)) {
       if (plan->stages() > 1 && std::any_of(list.begin(), list.end(), is_fetch))
         remarks_.push_back(
-            {stmt.loc, fmt::format("tiles are loaded where they are read, not ahead: {}",
-                                   counts_iterations(*loop)
-                                       ? "statements of the loop that leave something in memory have stages apart"
-                                       : "the loop does not count from 0 by 1")});
+            {stmt.loc,
+             fmt::format("tiles are loaded where they are read, not ahead: {}",
+                         counts_up(*loop) ? "statements of the loop that leave something in memory have stages apart"
+                                          : "the loop does not count from 0 by 1")});
       return;
     }
     const bool apart = plan->stages() > 1;
@@ -185,8 +253,10 @@ void Lowering::deepen_fetches() {
       std::int64_t& depth = depths[*ring];
       if (apart) depth = std::max(depth, rings_.all()[*ring].depth);
       for (std::size_t r = 0; r < list.size(); ++r) {
+        // A product may still read while the copies behind it are issued.
+        const bool both = c < r || is_under_way(*list[r].stmt);
         if (rings_.reads(*list[r].stmt, *ring))
-          depth = std::max<std::int64_t>(depth, list[r].stage - list[c].stage + (c < r ? 1 : 0));
+          depth = std::max<std::int64_t>(depth, list[r].stage - list[c].stage + (both ? 1 : 0));
       }
     }
   });

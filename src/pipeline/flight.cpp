@@ -14,6 +14,8 @@ std::string Lowering::flight_obstacle(const For& loop, const std::vector<Step>& 
   if (!counts_iterations(loop)) return "the loop does not count from 0 by 1";
   Touched own = touched(*product.stmt);
   for (const Step& step : list) {
+    auto ring = rings_.filled_by_reader(*step.stmt);
+    if (ring && rings_.reads(*product.stmt, *ring)) return "the threads that compute load what it reads";
     if (step.stmt == product.stmt || rings_.filled_by(*step.stmt)) continue;
     bool multiplies = false;
     auto note = [&](const Stmt& stmt) {

@@ -25,7 +25,7 @@ void Lowering::load_role() {
 void Lowering::load_body(const Body& body) {
   std::vector<std::size_t> open, filled;
   auto last_of = [&](std::size_t ring) {
-    auto is = [&](const StmtRef& stmt) { return rings_.filled_by(*stmt) == ring; };
+    auto is = [&](const StmtRef& stmt) { return rings_.filled_by_loader(*stmt) == ring; };
     return *std::find_if(body.rbegin(), body.rend(), is);
   };
   for (const StmtRef& stmt : body) {
@@ -34,7 +34,7 @@ void Lowering::load_body(const Body& body) {
       if (is_uniform_let(*node)) let(*node);
       continue;
     }
-    if (auto ring = rings_.filled_by(*stmt)) {
+    if (auto ring = rings_.filled_by_loader(*stmt)) {
       if (std::find(open.begin(), open.end(), *ring) == open.end()) {
         open.push_back(*ring);
         b_.add(roles::Acquire{item(*ring), nullptr});
@@ -46,7 +46,7 @@ void Lowering::load_body(const Body& body) {
       }
       continue;
     }
-    if (rings_.filled_within(*stmt).empty()) continue;
+    if (!rings_.loads_within(*stmt)) continue;
     if (const auto* loop = std::get_if<For>(&stmt->node)) {
       const LoopAxis& axis = loop->axes.front();
       b_.loop(fresh(axis.var->name), {scalars_.index(axis.begin), scalars_.index(axis.end), scalars_.index(axis.step)},

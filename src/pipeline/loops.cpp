@@ -42,13 +42,16 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
     in_flight_ = nullptr;
     return;
   }
+  // What only loads run ahead of is as if it had one stage.
+  const bool together = computes_in_one_stage(list);
   for (const plan::Slot& slot : plan.slots) {
-    if (slot.in_flight > 0)
+    if (slot.in_flight > 0 && !together)
       refuse_schedule(slot.at.loc, "a product in flight over the end of its iteration, in a loop of several stages,");
   }
-  if (work_.pieces() != nullptr)
+  if (together) flight_of(loop, list, plan);  // which tells why there is none
+  if (work_.pieces() != nullptr && !together)
     return refuse_schedule(schedule_.place.work.at.loc, "a loop in pieces whose stages overlap");
-  if (!counts_iterations(loop)) {
+  if (!counts_up(loop)) {
     diags_.error(Rule::place_operation, axis.begin->loc,
                  "a pipelined loop whose stages overlap does not count from 0 by 1",
                  "write range(n) and compute the index in the body");
@@ -57,15 +60,33 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
   ramp(list, span, loop, plan);
 }
 
+/// What is done where a condition holds; of one that is a literal here the text has the body alone, or nothing, and its
+/// names stay taken.
+void Lowering::when(const Value& cond, const std::function<void()>& body) {
+  if (auto known = as_int(cond.expr())) {
+    Scalars::Scope scope(scalars_);
+    if (*known != 0) body();
+    return;
+  }
+  b_.if_(cond, [&] {
+    BodyScope scope(*this);
+    body();
+  });
+}
+
 /// Iterations overlap: stage s of iteration i runs at time i + s. The first `span` times fill the pipeline, as many
-/// behind the loop drain it.
+/// behind the loop drain it. Times count as the iterations do, which begin within a tile's where that is in pieces.
 void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, const plan::LoopPlan& plan) {
   std::vector<Step> list;
   for (const Step& step : all) {
     if (!std::holds_alternative<Let>(step.stmt->node) || keep_let(*step.stmt, plan)) list.push_back(step);
   }
   const LoopAxis& axis = loop.axes.front();
-  Value trips = b_.let(fresh("trips"), scalars_.index(axis.end));
+  Value first = scalars_.index(axis.begin);
+  const bool from_zero = as_int(first.expr()) == 0;
+  auto time = [&](int n) { return from_zero ? Value(typed_int(DType::i32, n)) : first + n; };
+  Value end = b_.let(fresh(from_zero ? "trips" : "end"), scalars_.index(axis.end));
+  Value trips = from_zero ? end : b_.let(fresh("trips"), end - first);
   using Guard = std::function<Value(const Step&)>;
   auto at_time = [&](const Value& now, int lead, const Live& live, const Guard& guard) {
     steps(list, lead, live, [&](const Step& step, const std::function<void()>& emit) {
@@ -79,8 +100,7 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, con
         emit();
       };
       if (!guard) return emit_inside();
-      b_.if_(guard(step), [&] {
-        BodyScope scope(*this);
+      when(guard(step), [&] {
         emit_inside();
         await(0);
       });
@@ -89,11 +109,10 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, con
   };
   std::vector<std::size_t> rings = filled(list);
   for (int p = 0; p < span; ++p) {
-    Value now = typed_int(DType::i32, p);
+    Value now = time(p);
     auto live = [&](const Step& step) { return step.stage <= p; };
     if (span == 1) {
-      b_.if_(trips > p, [&] {
-        BodyScope scope(*this);
+      when(trips > p, [&] {
         at_time(now, 0, live, {});
         advance(rings);
       });
@@ -104,21 +123,21 @@ void Lowering::ramp(const std::vector<Step>& all, int span, const For& loop, con
     advance(rings);
   }
   if (span > 1 && !rings.empty()) {
-    b_.if_(trips < span, [&] {
+    when(trips < span, [&] {
       for (std::size_t ring : rings)
         b_.set(counter_vars_[ring], counter(ring) - roles::build::cast(DType::u32, span - trips));
     });
   }
-  steady(loop, all, plan, typed_int(DType::i32, span), trips, [&](const Value& now) {
-    at_time(now, 0, [](const Step&) { return true; }, {});
-    advance(rings);
-  });
-  for (int e = 0; e < span; ++e) {
-    Value now = e == 0 ? trips : trips + e;
-    b_.if_(now >= span, [&] {
-      BodyScope scope(*this);
-      at_time(now, -e, [&](const Step& step) { return step.stage > e; }, {});
+  const auto all_trips = as_int(trips.expr());
+  if (!all_trips || *all_trips > span) {
+    steady(loop, all, plan, time(span), end, [&](const Value& now) {
+      at_time(now, 0, [](const Step&) { return true; }, {});
+      advance(rings);
     });
+  }
+  for (int e = 0; e < span; ++e) {
+    Value now = e == 0 ? end : end + e;
+    when(now >= time(span), [&] { at_time(now, -e, [&](const Step& step) { return step.stage > e; }, {}); });
   }
 }
 

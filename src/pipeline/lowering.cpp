@@ -104,7 +104,7 @@ roles::ChannelRef Lowering::item(std::size_t ring, int behind) const {
 
 roles::SmemRef Lowering::tile(const Buffer& buffer, const Values& index) {
   Values full = index;
-  if (auto ring = rings_.ring_of(buffer)) full.insert(full.begin(), slot(*ring, lead_));
+  if (auto ring = rings_.ring_of(buffer)) full.insert(full.begin(), slot(*ring, lead_of(*ring)));
   return at(tiles_.at(buffer.get()), full);
 }
 

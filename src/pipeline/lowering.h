@@ -86,6 +86,7 @@ class Lowering {
   bool carries_out(const plan::Schedule& schedule);
   void refuse_schedule(const Loc& loc, const std::string& what);
   std::string instruction_of(const graph::StmtName& name) const;
+  bool is_load_by_alignment(const ir::Stmt& stmt) const;
   void check_slot(const plan::Slot& slot);
   void check_versions(const plan::Versions& versions);
   void check_work();
@@ -98,6 +99,10 @@ class Lowering {
   void begin_role();
   int registers(std::string_view role) const;
   Value counter(std::size_t ring) const { return counters_.at(ring); }
+  int lead_of(std::size_t ring) const {
+    auto lead = leads_.find(ring);
+    return lead == leads_.end() ? 0 : lead->second;
+  }
   Value slot(std::size_t ring, int behind = 0) const;
   roles::ChannelRef item(std::size_t ring, int behind = 0) const;
   /// The index of a tile: its slot, where it has slots, and the rest.
@@ -166,6 +171,12 @@ class Lowering {
   void fetch_tile(const ir::Stmt& stmt, std::size_t ring);
   void at_iteration(const std::vector<Step>& list, const Value& iteration);
   Value own_slot(std::size_t ring) const;
+  bool is_under_way(const ir::Stmt& stmt) const;
+  bool is_load_by_threads(const ir::Stmt& stmt) const;
+  void load_where_read(std::vector<Step>& list) const;
+  void fetch_behind_products(std::vector<Step>& list) const;
+  bool counts_up(const ir::For& loop) const;
+  bool computes_in_one_stage(const std::vector<Step>& list) const;
   bool fetches_ahead(const ir::For& loop, const plan::LoopPlan& plan);
   bool is_pipelined(const ir::For& loop, const plan::LoopPlan& plan);
   void deepen_fetches();
@@ -179,6 +190,7 @@ class Lowering {
   void deepen_rings();
   bool keep_let(const ir::Stmt& stmt, const plan::LoopPlan& plan);
   void lets_for(const Step& step, const std::vector<Step>& list);
+  void when(const Value& cond, const std::function<void()>& body);
   void ramp(const std::vector<Step>& all, int span, const ir::For& loop, const plan::LoopPlan& plan);
   void steady(const ir::For& loop, const std::vector<Step>& list, const plan::LoopPlan& plan, const Value& begin,
               const Value& end, const std::function<void(const Value&)>& body);
@@ -278,7 +290,8 @@ class Lowering {
   std::unordered_map<std::size_t, Value> iterations_;          ///< of the steps being emitted, by ring that they fill
   std::set<const ir::VarDecl*> computed_;                      ///< lets whose values come from buffers on chip
   std::unordered_map<const ir::VarDecl*, ir::Var> registers_;  ///< of lets that have a place in the schedule
-  int lead_ = 0;  ///< stages by which the step being emitted runs behind the counters
+  /// Stages by which the step being emitted runs behind the counters of rings that its body fills.
+  std::unordered_map<std::size_t, int> leads_;
 
   std::unordered_map<const ir::BufferDecl*, roles::Smem> scratch_;   ///< of fragments that statements need in memory
   std::map<const ir::BufferDecl*, std::set<ir::Buffer>> mates_;      ///< buffers of the kernel that share a place

@@ -273,6 +273,11 @@ const std::vector<std::size_t>& Rings::filled_within(const Stmt& stmt) const {
   return it == fills_.end() ? kNone : it->second;
 }
 
+bool Rings::loads_within(const Stmt& stmt) const {
+  const std::vector<std::size_t>& rings = filled_within(stmt);
+  return std::any_of(rings.begin(), rings.end(), [&](std::size_t ring) { return !rings_[ring].own; });
+}
+
 std::optional<std::size_t> Rings::ring_of(const Buffer& buffer) const {
   auto it = of_.find(buffer.get());
   if (it == of_.end()) return {};

@@ -43,6 +43,8 @@ class Rings {
   bool reads(const ir::Stmt& stmt, std::size_t ring) const;
   /// Rings that a statement or its body fills, ascending.
   const std::vector<std::size_t>& filled_within(const ir::Stmt& stmt) const;
+  /// Whether another role loads within the statement or its body.
+  bool loads_within(const ir::Stmt& stmt) const;
   std::optional<std::size_t> ring_of(const ir::Buffer& buffer) const;
   void need(std::size_t ring, std::int64_t least) { rings_[ring].least = std::max(rings_[ring].least, least); }
   void deepen(std::size_t ring, std::int64_t depth) { rings_[ring].depth = depth; }

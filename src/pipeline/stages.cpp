@@ -63,6 +63,8 @@ std::vector<Lowering::Step> Lowering::steps_of(const For& loop, const plan::Loop
     if (least != INT_MAX) placed.step.stage = std::max(placed.step.stage - least, 0);
     steps.push_back(placed.step);
   }
+  load_where_read(steps);
+  fetch_behind_products(steps);
   return steps;
 }
 

@@ -88,8 +88,8 @@ void Lowering::steps(const std::vector<Step>& list, int lead, const Live& live, 
     }
     around(step, [&] {
       b_.origin(step.stmt->loc);
-      lead_ = lead + step.stage;
-      for (std::size_t ring : receives) b_.add(roles::Receive{item(ring, lead_)});
+      for (std::size_t ring : here) leads_[ring] = lead + step.stage;
+      for (std::size_t ring : receives) b_.add(roles::Receive{item(ring, lead_of(ring))});
       await_fetches(fetches.before[i]);
       // Tensor cores add to a result in the order of the products.
       if (in_flight_ == nullptr || in_flight_->product != step.stmt.get()) settle(touched(*step.stmt));
@@ -100,7 +100,7 @@ void Lowering::steps(const std::vector<Step>& list, int lead, const Live& live, 
       bool maybe_nothing = step_is_control(*step.stmt);
       if (maybe_nothing && !releases.empty()) meet_replica();
       for (std::size_t ring : releases) give_back(ring);
-      lead_ = 0;
+      for (std::size_t ring : here) leads_.erase(ring);
     });
   }
 }
@@ -118,8 +118,8 @@ void Lowering::give_back(std::size_t ring) {
     return std::any_of(group.use.reads.begin(), group.use.reads.end(),
                        [&](const Buffer& buffer) { return rings_.ring_of(buffer) == ring; });
   });
-  if (reader == under_way_.rend()) return release(ring, lead_);
-  reader->releases.push_back({ring, lead_, {}});
+  if (reader == under_way_.rend()) return release(ring, lead_of(ring));
+  reader->releases.push_back({ring, lead_of(ring), {}});
 }
 
 /// Rings that another role fills at these statements, each once.

@@ -83,7 +83,6 @@ void Lowering::check_pieces() {
   std::string asked = work.split_k > 1 ? "split_k" : "work stream_k";
   if (work.cluster_x * work.cluster_y > 1) refused(asked + " with a cluster");
   if (work.order == plan::TileOrder::paired) refused(asked + " with order paired");
-  if (work.split_k > 1 && work.kind == plan::WorkKind::stream_k) refused("split_k with work stream_k");
   for (const Buffer& sum : work_.pieces()->sums) {
     if (!placed_.in_registers(sum))
       refused(fmt::format("{} of `{}`, which does not lie in registers,", asked, sum->name));
@@ -121,12 +120,22 @@ std::string Lowering::instruction_of(const graph::StmtName& name) const {
   return {};
 }
 
+/// Whether TMA would make the copy if the tensor of the call were aligned: a schedule is for all calls, and remarks
+/// tell who does it.
+bool Lowering::is_load_by_alignment(const Stmt& stmt) const {
+  const auto* op = std::get_if<TileOp>(&stmt.node);
+  return place::is_hopper(placed_.device) && op != nullptr && op->kind == OpKind::copy &&
+         op->operands[1].buffer->scope == Scope::shared &&
+         placed_.assumptions.unaligned.contains(op->operands[0].buffer->name);
+}
+
 /// Copies into rings belong to `load`, everything else to `math`.
 void Lowering::check_slot(const plan::Slot& slot) {
   if (slot.role.empty()) return;
   for (const auto& [stmt, name] : names_) {
     if (name != slot.stmt) continue;
     const char* own = rings_.filled_by_loader(*stmt) ? "load" : "math";
+    if (slot.role == "load" && is_load_by_alignment(*stmt)) continue;
     if (slot.role != own)
       refuse_schedule(slot.at.loc,
                       fmt::format("{} in role {} (it is done by {})", graph::text_of(slot.stmt), slot.role, own));

@@ -68,16 +68,23 @@ std::string Placer::vector_obstacle(const Region& memory, const Buffer& fragment
 }
 
 void Placer::load_shared(const Copy& copy) {
-  bool boxes = is_hopper(placed_.device);
-  std::string why =
-      boxes ? tma_obstacle(copy.src, copy.dst, copy.attrs) : cp_async_obstacle(copy.src, copy.dst, copy.attrs);
+  const std::string& tile = copy.dst.buffer->name;
+  const bool boxes = is_hopper(placed_.device);
+  const std::string no_box = boxes ? tma_obstacle(copy.src, copy.dst, copy.attrs) : "";
+  const bool by_tma = boxes && no_box.empty();
+  std::string why = by_tma ? "" : cp_async_obstacle(copy.src, copy.dst, copy.attrs);
   auto asked = wishes_.in_order.find(copy.stmt.get());
   if (why.empty() && asked != wishes_.in_order.end()) why = asked->second;
   if (!why.empty())
-    return by_threads(copy.stmt,
-                      fmt::format("`{}` is loaded where the program says, not ahead,", copy.dst.buffer->name), why);
-  placed_.atoms[copy.stmt.get()] =
-      boxes ? CopyAtom{CopyWay::tma_load} : CopyAtom{CopyWay::cp_async_load, cp_async_piece(copy.src)};
+    return by_threads(copy.stmt, fmt::format("`{}` is loaded where the program says, not ahead,", tile), why);
+  CopyAtom atom{CopyWay::tma_load};
+  if (!by_tma) atom = {CopyWay::cp_async_load, cp_async_piece(copy.src)};
+  if (!no_box.empty())
+    remark(copy.stmt->loc,
+           fmt::format("`{}` is loaded by the threads that compute (cp.async, {} bytes a piece), not by "
+                       "TMA: {}",
+                       tile, atom.piece, no_box));
+  placed_.atoms[copy.stmt.get()] = atom;
 }
 
 void Placer::load_fragment(const Copy& copy) {

@@ -111,6 +111,7 @@ void show_variants(const DeviceProgram& read, Outcome& outcome) {
   for (const explain::AlignmentVariant& variant : variants) {
     Report one;
     one.set("tensor", variant.tensor);
+    one.set("multiple_of", static_cast<std::int64_t>(variant.granule));
     one.set("refused", variant.refused);
     one.set("notes", variant.notes);
     list.push_back(std::move(one));

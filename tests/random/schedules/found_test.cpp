@@ -255,6 +255,23 @@ TEST(Found, AProductUnderWayOverARingThatLosesItsSlots) {
       "  gemm@16: role math, unit tensor, stage 2, order 2, in flight 1\n  ring {A_s, B_s}: depth 2\n");
 }
 
+/// A tile that is loaded once a work item lies in one slot for all stages of the loop that reads it, also while that
+/// drains.
+TEST(Found, ATileOfTheWorkItemThatALaterStageReads) {
+  expect_same(
+      "kernel k(A: in bf16[M, K], B: in bf16[N, K], E: in f32[N], C: out f32[M, N]):\n"
+      "  grid bx = ceildiv(N, 16), by = ceildiv(M, 64)\n"
+      "  A_s = shared bf16[64, 16]\n  B_s = shared bf16[16, 16]\n  e_s = shared f32[16]\n"
+      "  acc = fragment f32[64, 16]\n  clear(acc)\n  S = fragment f32[64, 16]\n  copy(E[bx * 16], e_s)\n"
+      "  for k in pipelined(ceildiv(K, 16), stages=1):\n    copy(A[by * 64, k * 16], A_s)\n"
+      "    copy(B[bx * 16, k * 16], B_s)\n    gemm(A_s, B_s, S, trans_B=true, clear_accum=true)\n"
+      "    for i, j in parallel(64, 16):\n      acc[i, j] += S[i, j] * e_s[j]\n  copy(acc, C[by * 64, bx * 16])\n",
+      {{"M", 128}, {"N", 64}, {"K", 64}},
+      "schedule k device h200\nplace:\n  work persistent\nloop k@10: planner hand\n"
+      "  copy@11: unit tma, stage 0, order 0\n  copy@12: unit tma, stage 0, order 1\n"
+      "  gemm@13: unit tensor, stage 0, order 3\n  each@14: unit cuda, stage 1, order 2\n");
+}
+
 /// Copies on both sides of a let that reads what the first of them loads are no group: it waits for that one.
 TEST(Found, ALetThatReadsATileBetweenCopies) {
   expect_same(

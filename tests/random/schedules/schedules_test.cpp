@@ -42,7 +42,7 @@ std::string dims_text(const std::map<std::string, std::int64_t>& dims) {
   return text;
 }
 
-void check(std::uint64_t seed, const machine::Device& device) {
+void check(std::uint64_t seed, const machine::Device& device, Rows rows) {
   const PipelinedText text = PipelinedWriter(seed).write();
   const std::string program = fmt::format("program {},{}\n{}", seed, dims_text(text.dims), text.text);
   auto kernel = load(text.text);
@@ -50,7 +50,7 @@ void check(std::uint64_t seed, const machine::Device& device) {
   const Diagnostics broken = verify::verify(*kernel);
   ASSERT_FALSE(broken.has_errors()) << broken.render() << program;
   ++counts.programs;
-  ScheduledProgram made(std::move(*kernel), text.dims, seed, device);
+  ScheduledProgram made(std::move(*kernel), text.dims, seed, device, rows);
   const ScheduledProgram::Finding serial = made.run_serial();
   if (!serial.refused.empty()) ++counts.refused[serial.refused];
   if (!serial.problem.empty()) ADD_FAILURE() << serial.problem << "\n" << program;
@@ -72,15 +72,16 @@ void check(std::uint64_t seed, const machine::Device& device) {
 
 class Schedules : public testing::TestWithParam<std::uint64_t> {
  protected:
-  static void check_all(const machine::Device& device) {
+  static void check_all(const machine::Device& device, Rows rows = Rows::as_they_are) {
     const std::uint64_t each = kPrograms * number_from("PLAIT_SOAK", 1);
     const std::uint64_t first = number_from("PLAIT_RANDOM_SEED", 1) + GetParam() * each;
-    for (std::uint64_t seed = first; seed < first + each; ++seed) check(seed, device);
+    for (std::uint64_t seed = first; seed < first + each; ++seed) check(seed, device, rows);
   }
 };
 
 TEST_P(Schedules, ChangeNoByte) { check_all(gpu()); }
 TEST_P(Schedules, ChangeNoByteWithoutTma) { check_all(gpu_without_tma()); }
+TEST_P(Schedules, ChangeNoByteOfUnalignedTensors) { check_all(gpu(), Rows::anywhere); }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Schedules, testing::Range<std::uint64_t>(0, kParts));
 

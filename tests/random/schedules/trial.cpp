@@ -52,17 +52,34 @@ const machine::Device& gpu_without_tma() {
 }
 
 ScheduledProgram::ScheduledProgram(ir::Kernel kernel, std::map<std::string, std::int64_t> dims, std::uint64_t seed,
-                                   const machine::Device& device)
+                                   const machine::Device& device, Rows rows)
     : kernel_(std::move(kernel)),
       graphs_(graph::build(kernel_)),
       dims_(std::move(dims)),
       seed_(seed),
-      device_(device) {}
+      device_(device),
+      assumptions_(pipeline::assume(kernel_, dims_)) {
+  if (rows == Rows::anywhere) misalign();
+}
+
+/// As if rows of some of the tensors started at multiples of 8 or 4 bytes, of a few anywhere.
+void ScheduledProgram::misalign() {
+  Rng rng(seed_ ^ 0xa119);
+  for (const std::string& name : tensor_names()) {
+    const auto kind = rng.between(0, 10);
+    if (kind < 4) continue;
+    assumptions_.unaligned.insert(name);
+    assumptions_.ragged.insert(name);
+    assumptions_.straddling.erase(name);
+    int& granule = assumptions_.granules.try_emplace(name, 16).first->second;
+    granule = std::min(granule, kind < 7 ? 8 : kind < 10 ? 4 : 1);
+  }
+}
 
 Result<pipeline::Derived> ScheduledProgram::derive(const plan::Schedule& schedule,
                                                    const machine::Device& device) const {
   pipeline::DeriveOptions options;
-  options.assumptions = pipeline::assume(kernel_, dims_);
+  options.assumptions = assumptions_;
   options.schedule = schedule;
   options.graphs = &graphs_;
   return pipeline::derive(kernel_, device, options);

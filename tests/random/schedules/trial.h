@@ -11,12 +11,16 @@ namespace plait::test {
 const machine::Device& gpu();
 const machine::Device& gpu_without_tma();
 
+/// Where rows of the call's tensors start: as its extents say, or, of some tensors, at multiples of fewer bytes
+/// than 16.
+enum class Rows { as_they_are, anywhere };
+
 /// A program, one call of it, and what its serial schedules leave in the tensors.
 class ScheduledProgram {
  public:
   /// The device must outlive the program.
   ScheduledProgram(ir::Kernel kernel, std::map<std::string, std::int64_t> dims, std::uint64_t seed,
-                   const machine::Device& device = gpu());
+                   const machine::Device& device = gpu(), Rows rows = Rows::as_they_are);
   ScheduledProgram(const ScheduledProgram&) = delete;
   ScheduledProgram& operator=(const ScheduledProgram&) = delete;
 
@@ -33,6 +37,7 @@ class ScheduledProgram {
  private:
   const sim::Trial& serial(int replicas);
   std::vector<std::string> tensor_names() const;
+  void misalign();
   std::string compare_with_interpreter(const sim::Trial& got) const;
   Result<pipeline::Derived> derive(const plan::Schedule& schedule, const machine::Device& device) const;
   pipeline::Derived with_less_memory(const plan::Schedule& schedule, pipeline::Derived made) const;
@@ -42,6 +47,7 @@ class ScheduledProgram {
   std::map<std::string, std::int64_t> dims_;
   std::uint64_t seed_;
   const machine::Device& device_;
+  place::Assumptions assumptions_;
   std::optional<sim::Call> call_;
   std::map<int, sim::Trial> serial_;  ///< by replicas
 };
