@@ -6,6 +6,7 @@
 
 #include "emit/cuda/emitter.h"
 #include "ir/build.h"
+#include "roles/linear.h"
 #include "roles/visit.h"
 
 namespace plait::emit::cuda {
@@ -175,10 +176,28 @@ Pieces pieces_of(const Emitter& e, const roles::CpAsync& s) {
   return p;
 }
 
+constexpr std::int64_t kPeriod = 1024;  ///< bytes after which every swizzle repeats
+
 /// Whether the pieces of a thread stand at one place of the swizzle, so that their addresses differ by whole rows.
 bool whole_periods(const roles::SmemDecl& smem, std::int64_t row_step) {
-  constexpr std::int64_t period = 1024;  // bytes after which every swizzle repeats
-  return smem.swizzle == roles::Swizzle::none || row_step * row_pitch(smem) % period == 0;
+  return smem.swizzle == roles::Swizzle::none || row_step * row_pitch(smem) % kPeriod == 0;
+}
+
+/// Whether a number is a multiple of another, whatever its variables are.
+bool is_multiple(const ir::ExprRef& expr, std::int64_t of) {
+  auto form = roles::linear(expr, [](const ir::VarDecl& var) -> std::optional<roles::Linear> {
+    return roles::Linear::symbol(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(&var)));
+  });
+  return form && form->constant % of == 0 &&
+         std::all_of(form->terms.begin(), form->terms.end(), [&](const auto& term) { return term.second % of == 0; });
+}
+
+/// Whether the pieces of a thread divide a period of the swizzle evenly, from its begin on: what the swizzle exchanges
+/// for one of them, beyond the first, is then known.
+bool parts_of_period(const roles::SmemRef& tile, std::int64_t row_step) {
+  const std::int64_t pitch = row_pitch(*tile.smem);
+  const bool begins = tile.index.size() < 2 || is_multiple(tile.index[tile.index.size() - 2], kPeriod / pitch);
+  return begins && kPeriod % (row_step * pitch) == 0 && panel_bytes(*tile.smem) % kPeriod == 0;
 }
 
 /// What can only be 0 or more: numbers of threads and blocks, counters from there on, and sums, products and the like
@@ -256,8 +275,12 @@ void emit_even_pieces(Emitter& e, const roles::CpAsync& s, const Pieces& p) {
   e.open(fmt::format("for (int i = 0; i < {}; ++i)", p.per_thread));
   std::string row = fmt::format("row + i * {}", p.row_step);
   e.line(fmt::format("const bool inside = {};", inside_text(e, s.src, moved(index, row, "column"))));
-  e.line(fmt::format("{}(to + i * {}, from + {}, inside ? {} : 0);", e.helper(fmt::format("cp_async_{}", s.piece)),
-                     p.row_step * row_pitch(*s.dst.smem), tensor_offset(e, tensor, step), s.piece));
+  const std::int64_t apart = p.row_step * row_pitch(*s.dst.smem);
+  std::string first = "to";
+  if (!whole_periods(*s.dst.smem, p.row_step))
+    first = fmt::format("(to ^ (i * {} >> 7 & {}) << 4)", apart, roles::swizzle_span(s.dst.smem->swizzle) / 16 - 1);
+  e.line(fmt::format("{}({} + i * {}, from + {}, inside ? {} : 0);", e.helper(fmt::format("cp_async_{}", s.piece)),
+                     first, apart, tensor_offset(e, tensor, step), s.piece));
   e.close();
   e.close();
 }
@@ -267,7 +290,8 @@ void emit_even_pieces(Emitter& e, const roles::CpAsync& s, const Pieces& p) {
 void emit(Emitter& e, const roles::CpAsync& s) {
   e.needs_sm(80, s.dst.loc, "cp.async");
   Pieces p = pieces_of(e, s);
-  if (p.even && whole_periods(*s.dst.smem, p.row_step)) return emit_even_pieces(e, s, p);
+  if (p.even && (whole_periods(*s.dst.smem, p.row_step) || parts_of_period(s.dst, p.row_step)))
+    return emit_even_pieces(e, s, p);
   std::string thread = e.use(e.program.builtins.thread);
   std::vector<std::string> index = moved(index_texts(e, s.src.index), "row", "column");
   e.line("#pragma unroll");
