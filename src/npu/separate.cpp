@@ -82,7 +82,7 @@ class Separator {
     decl.pad = 0;
     decl.layout = {};
     decl.name = like->name + suffix;
-    for (int n = 2; !names_.insert(decl.name).second; ++n) decl.name = fmt::format("{}{}{}", like->name, suffix, n);
+    for (int n = 2; !names_.insert(decl.name).second; ++n) decl.name = fmt::format("{}{}_{}", like->name, suffix, n);
     made_.push_back(std::make_shared<const BufferDecl>(std::move(decl)));
     return made_.back();
   }

@@ -297,6 +297,8 @@ std::string check_device(const std::string& text) {
   for (const std::string& name : machine::device_names()) {
     auto model = machine::load_device(name);
     if (model && model->target == machine::Target::cuda) known.push_back(name);
+    if (model && model->target == machine::Target::npu && name == text)
+      return fmt::format("{0} is a target of planning and simulation; `plait sim FILE --device {0}` simulates", name);
   }
   if (std::find(known.begin(), known.end(), text) != known.end()) return "";
   return fmt::format("there is no device '{}'; the devices are {}, or PATH.json, a GPU's model of your own", text,

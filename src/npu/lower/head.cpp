@@ -126,18 +126,17 @@ void Lowering::check_tensors() {
 
 /// What comes from a buffer on chip is known to the vector cores alone.
 void Lowering::check_computed() {
-  std::set<const VarDecl*> computed;
   auto is_computed = [&](const ExprRef& root) {
     bool found = reads_chip(root);
     walk(root, [&](const Expr& e) {
       const auto* ref = std::get_if<VarRef>(&e.node);
-      found = found || (ref != nullptr && computed.contains(ref->var.get()));
+      found = found || (ref != nullptr && computed_.contains(ref->var.get()));
     });
     return found;
   };
   walk(kernel_.body, [&](const Stmt& stmt) {
     if (const auto* let = std::get_if<Let>(&stmt.node)) {
-      if (is_computed(let->value)) computed.insert(let->var.get());
+      if (is_computed(let->value)) computed_.insert(let->var.get());
       return;
     }
     const auto* nest = std::get_if<For>(&stmt.node);

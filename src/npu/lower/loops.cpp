@@ -96,7 +96,7 @@ void Lowering::lets_for(const Stmt& stmt, const Body& body) {
 /// One statement of one iteration.
 void Lowering::turn(const For& loop, const plan::LoopPlan& plan, const Step& step, const Ends& ends,
                     const Value& iteration) {
-  BodyScope scope(*this);
+  Scalars::Scope scope(scalars_);  // names stay taken: no body is opened here
   const LoopAxis& axis = loop.axes.front();
   bool plain = as_int(axis.begin) == 0 && as_int(axis.step) == 1;
   Value number = b_.let(fresh("i"), iteration);
@@ -152,7 +152,10 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
       }
       Value live = step.stage == last ? turn >= step.stage : step.stage == 0 ? turn < trips : turn < trips + step.stage;
       if (step.stage > 0 && step.stage < last) live = turn >= step.stage && live;
-      b_.if_(live, emit);
+      b_.if_(live, [&] {
+        BodyScope inner(*this);
+        emit();
+      });
     }
   });
   for (std::size_t m = 0; m < mail_.size(); ++m) {

@@ -78,15 +78,8 @@ void Lowering::body(const Body& body) {
 }
 
 void Lowering::let(const Let& node) {
-  bool known = core_ == Core::vector;
-  if (!known) {
-    known = true;
-    walk(node.value, [&](const Expr& e) {
-      const auto* load = std::get_if<Load>(&e.node);
-      known = known && !(load != nullptr && load->buffer->scope != Scope::global);
-    });
-  }
-  if (!known) return;  // what depends on it is no part of this role
+  // What depends on it is no part of the cube core's role.
+  if (core_ == Core::cube && computed_.contains(node.var.get())) return;
   scalars_.bind(node.var, b_.let(fresh(node.var->name), scalars_.convert(node.value)));
   scalars_.add_let(node);
 }

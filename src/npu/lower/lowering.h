@@ -93,6 +93,7 @@ class Lowering {
   std::vector<ir::Var> counters_;                ///< items of each channel that this role is done with
   std::map<std::size_t, Value> ahead_;           ///< items beyond that, in an iteration of a pipelined loop, by mail
   std::map<const ir::BufferDecl*, Value> slot_;  ///< of buffers that the loop being emitted has several copies of
+  std::set<const ir::VarDecl*> computed_;        ///< lets whose values the vector cores alone know
   const ir::Task* measured_ = nullptr;           ///< whose one statement follows, with the author's cost
 };
 

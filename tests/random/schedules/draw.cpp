@@ -24,7 +24,8 @@ LoopPlan staged(TaskGraph graph, int stages, const machine::Device& device) {
 /// Changes the stages and orders of a loop, one legal step after another.
 class Walk {
  public:
-  Walk(const TaskGraph& graph, Rng& rng) : graph_(graph), rng_(rng), wild_(rng.chance(5)) {}
+  Walk(const TaskGraph& graph, const machine::Device& device, Rng& rng)
+      : graph_(graph), rng_(rng), wild_(rng.chance(5)), npu_(device.target == machine::Target::npu) {}
 
   LoopPlan run(LoopPlan plan) {
     const auto steps = rng_.chance(25) ? 0 : rng_.between(1, 16);
@@ -32,7 +33,7 @@ class Walk {
       LoopPlan next = plan;
       change(next);
       next.versions = plan::versions_for(graph_, next.slots);
-      if (versions_fragments(next) && !wild_) continue;
+      if (versions_fragments(next) && !wild_ && !npu_) continue;
       if (!plan::check(next, graph_).has_errors()) plan = std::move(next);
     }
     return plan;
@@ -75,6 +76,7 @@ class Walk {
   const TaskGraph& graph_;
   Rng& rng_;
   bool wild_;  ///< now and then what has no lowering, so that it is refused
+  bool npu_;   ///< where fragments lie in memory as tiles do
 };
 
 plan::Work draw_work(Rng& rng) {
@@ -147,7 +149,13 @@ Schedule blank(const Scheduled& of) {
 Schedule attempt(const Scheduled& of, Rng& rng) {
   Schedule schedule = blank(of);
   schedule.place.work = draw_work(rng);
-  const bool roles = rng.chance(50), shared = rng.chance(30);
+  const bool npu = of.device.target == machine::Target::npu;
+  if (npu) {  // others are refused
+    plan::Work& work = schedule.place.work;
+    if (work.kind != WorkKind::plain) work.kind = WorkKind::persistent;
+    work.split_k = work.cluster_x = work.cluster_y = 1;
+  }
+  const bool roles = rng.chance(50) && !npu, shared = rng.chance(30);
   const int replicas = static_cast<int>(rng.between(1, 2));
   const bool loader = of.device.has(machine::Feature::tma);
   if (roles && !loader) {
@@ -161,7 +169,7 @@ Schedule attempt(const Scheduled& of, Rng& rng) {
   const auto same = rng.between(0, 4);
   for (const TaskGraph& graph : of.graphs) {
     const auto stages = rng.chance(30) ? same : rng.between(0, 4);
-    LoopPlan plan = Walk(graph, rng).run(staged(graph, static_cast<int>(stages), of.device));
+    LoopPlan plan = Walk(graph, of.device, rng).run(staged(graph, static_cast<int>(stages), of.device));
     // More versions than are needed do no harm.
     if (shared && !plan.versions.empty()) ++plan.versions.front().count;
     plan.planner = "hand";

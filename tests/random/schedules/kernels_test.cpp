@@ -209,24 +209,33 @@ class Programs {
   std::map<std::int64_t, std::unique_ptr<ScheduledProgram>> made_;
 };
 
-class Kernels : public testing::TestWithParam<std::tuple<bool, std::size_t>> {};
+/// A machine, with the seed of its sample.
+struct Machine {
+  const char* suffix;  ///< of tests' names
+  const machine::Device& (*device)();
+  std::uint64_t seed;
+};
+constexpr Machine kMachines[] = {{"", gpu, 20}, {"_without_tma", gpu_without_tma, 80}, {"_npu", npu, 140}};
+
+class Kernels : public testing::TestWithParam<std::tuple<std::size_t, std::size_t>> {};
 
 TEST_P(Kernels, AnyStagesAndTripsGiveTheSameBytes) {
-  const auto [tma, number] = GetParam();
+  const auto [at, number] = GetParam();
+  const Machine& machine = kMachines[at];
   const std::vector<Sample> all = samples();
-  Rng rng(tma ? 20 : 80);
+  Rng rng(machine.seed);
   const bool whole = std::getenv("PLAIT_SOAK") != nullptr;
-  Programs programs(all.at(number), tma ? gpu() : gpu_without_tma());
+  Programs programs(all.at(number), machine.device());
   for (const Case& c : whole ? all_cases(all.size()) : pairwise(all.size(), rng)) {
     if (c.sample == number) programs.check(c);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, Kernels,
-                         testing::Combine(testing::Bool(), testing::Range<std::size_t>(0, samples().size())),
+                         testing::Combine(testing::Range<std::size_t>(0, std::size(kMachines)),
+                                          testing::Range<std::size_t>(0, samples().size())),
                          [](const auto& at) {
-                           return samples()[std::get<1>(at.param)].label +
-                                  (std::get<0>(at.param) ? "" : "_without_tma");
+                           return samples()[std::get<1>(at.param)].label + kMachines[std::get<0>(at.param)].suffix;
                          });
 
 TEST(KernelSamples, HaveEveryKernelWithAPipelinedLoop) {

@@ -72,8 +72,9 @@ void check(std::uint64_t seed, const machine::Device& device, Rows rows) {
 
 class Schedules : public testing::TestWithParam<std::uint64_t> {
  protected:
-  static void check_all(const machine::Device& device, Rows rows = Rows::as_they_are) {
-    const std::uint64_t each = kPrograms * number_from("PLAIT_SOAK", 1);
+  static void check_all(const machine::Device& device, Rows rows = Rows::as_they_are,
+                        std::uint64_t programs = kPrograms) {
+    const std::uint64_t each = programs * number_from("PLAIT_SOAK", 1);
     const std::uint64_t first = number_from("PLAIT_RANDOM_SEED", 1) + GetParam() * each;
     for (std::uint64_t seed = first; seed < first + each; ++seed) check(seed, device, rows);
   }
@@ -82,6 +83,7 @@ class Schedules : public testing::TestWithParam<std::uint64_t> {
 TEST_P(Schedules, ChangeNoByte) { check_all(gpu()); }
 TEST_P(Schedules, ChangeNoByteWithoutTma) { check_all(gpu_without_tma()); }
 TEST_P(Schedules, ChangeNoByteOfUnalignedTensors) { check_all(gpu(), Rows::anywhere); }
+TEST_P(Schedules, ChangeNoByteOnAnNpu) { check_all(npu(), Rows::as_they_are, 2); }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Schedules, testing::Range<std::uint64_t>(0, kParts));
 

@@ -4,6 +4,8 @@
 
 #include "interp/interp.h"
 #include "machine/load.h"
+#include "npu/lower/derive.h"
+#include "npu/separate.h"
 #include "pipeline/assume.h"
 #include "pipeline/pieces.h"
 #include "roles/arena.h"
@@ -36,7 +38,16 @@ struct Refused {
 bool is_named(const Diagnostics& found) {
   const Rule rule = found.list().front().rule;
   return rule == Rule::place_operation || rule == Rule::pipeline_capacity || rule == Rule::place_registers ||
-         rule == Rule::pipeline_ring;
+         rule == Rule::pipeline_ring || rule == Rule::place_product;
+}
+
+bool is_npu(const machine::Device& device) { return device.target == machine::Target::npu; }
+
+/// What schedules name the statements of.
+ir::Kernel planned(const ir::Kernel& kernel, const machine::Device& device) {
+  if (!is_npu(device)) return kernel;
+  auto separated = npu::separate(kernel);
+  return separated ? *separated : kernel;
 }
 
 }  // namespace
@@ -51,10 +62,16 @@ const machine::Device& gpu_without_tma() {
   return device;
 }
 
+const machine::Device& npu() {
+  static const machine::Device device = *machine::load_device("ascend950");
+  return device;
+}
+
 ScheduledProgram::ScheduledProgram(ir::Kernel kernel, std::map<std::string, std::int64_t> dims, std::uint64_t seed,
                                    const machine::Device& device, Rows rows)
     : kernel_(std::move(kernel)),
-      graphs_(graph::build(kernel_)),
+      planned_(planned(kernel_, device)),
+      graphs_(graph::build(planned_)),
       dims_(std::move(dims)),
       seed_(seed),
       device_(device),
@@ -78,6 +95,11 @@ void ScheduledProgram::misalign() {
 
 Result<pipeline::Derived> ScheduledProgram::derive(const plan::Schedule& schedule,
                                                    const machine::Device& device) const {
+  if (is_npu(device)) {
+    auto made = npu::derive(kernel_, device, schedule);
+    if (!made) return made.diagnostics();
+    return std::move(made->made);
+  }
   pipeline::DeriveOptions options;
   options.assumptions = assumptions_;
   options.schedule = schedule;
@@ -177,7 +199,7 @@ ScheduledProgram::Finding ScheduledProgram::run(const plan::Schedule& schedule) 
     if (!is_named(made.diagnostics())) return {{}, made.diagnostics().render()};
     return {kind_of(made.diagnostics()), {}};
   }
-  if (seed_ % 2 == 1) made = with_less_memory(schedule, std::move(*made));
+  if (seed_ % 2 == 1 && !is_npu(device_)) made = with_less_memory(schedule, std::move(*made));
   if (std::string wrong = text_problem(schedule, made->program); !wrong.empty()) return {{}, wrong};
   // Pieces are summed in another order than the serial loop's, which is the same whatever the interleaving.
   const bool pieces = pipeline::asks_for_pieces(schedule.place.work);

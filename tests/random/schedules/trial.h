@@ -10,6 +10,8 @@ namespace plait::test {
 /// Where another role loads by TMA, and where the threads that compute load for themselves.
 const machine::Device& gpu();
 const machine::Device& gpu_without_tma();
+/// Whose programs issue tasks.
+const machine::Device& npu();
 
 /// Where rows of the call's tensors start: as its extents say, or, of some tensors, at multiples of fewer bytes
 /// than 16.
@@ -24,7 +26,7 @@ class ScheduledProgram {
   ScheduledProgram(const ScheduledProgram&) = delete;
   ScheduledProgram& operator=(const ScheduledProgram&) = delete;
 
-  Scheduled scheduled() const { return {kernel_, graphs_, device_}; }
+  Scheduled scheduled() const { return {planned_, graphs_, device_}; }
   struct Finding {
     std::string refused;  ///< why there is no lowering
     std::string problem;  ///< what is wrong
@@ -43,6 +45,7 @@ class ScheduledProgram {
   pipeline::Derived with_less_memory(const plan::Schedule& schedule, pipeline::Derived made) const;
 
   ir::Kernel kernel_;
+  ir::Kernel planned_;  ///< on an NPU with each buffer in one memory
   std::vector<graph::TaskGraph> graphs_;
   std::map<std::string, std::int64_t> dims_;
   std::uint64_t seed_;
