@@ -4,6 +4,7 @@
 
 #include "device_program.h"
 #include "machine/load.h"
+#include "npu/lower/derive.h"
 #include "npu/separate.h"
 #include "pipeline/default_work.h"
 #include "pipeline/derive.h"
@@ -30,6 +31,13 @@ Outcome deliver(const plan::Schedule& schedule, const std::vector<Note>& reasons
   return outcome;
 }
 
+/// What does not fit the memories of an NPU; of other machines the planner knows.
+Diagnostics memory_of_npu(const ir::Kernel& kernel, const plan::Schedule& schedule, const machine::Device& device,
+                          bool by_rules) {
+  bool npu = device.target == machine::Target::npu;
+  return npu ? npu::check_memory(kernel, schedule, device, by_rules) : Diagnostics();
+}
+
 Outcome schedule(const ScheduleOptions& options) {
   refuse_roles(options.program, "schedule");
   lang::Bindings bindings = parse_assignments(options.program.bindings, "-D");
@@ -45,6 +53,8 @@ Outcome schedule(const ScheduleOptions& options) {
   if (options.given.empty()) {
     auto made = plan::plan_by_rules(session->kernel, *device);
     if (!made) return failed(made.diagnostics());
+    if (Diagnostics full = memory_of_npu(session->kernel, made->schedule, *device, true); full.has_errors())
+      return failed(full);
     made->schedule.place.work = pipeline::default_work(session->kernel, *device);
     // Where no other role loads, the instructions are said, too.
     if (!place::is_hopper(*device) && !place::missing_features(session->kernel, *device).has_errors()) {
@@ -56,6 +66,7 @@ Outcome schedule(const ScheduleOptions& options) {
   auto given = read_schedule(options.given);
   if (!given) return failed(given.diagnostics());
   Diagnostics found = plan::check(*given, session->kernel, graph::build(session->kernel), *device);
+  if (!found.has_errors()) found = memory_of_npu(session->kernel, *given, *device, false);
   return found.has_errors() ? failed(found) : deliver(*given, {});
 }
 

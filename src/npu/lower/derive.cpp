@@ -78,6 +78,13 @@ Diagnostics over_capacity(const Kernel& kernel, const machine::Device& device, c
 
 }  // namespace
 
+Diagnostics check_memory(const Kernel& kernel, const plan::Schedule& schedule, const machine::Device& device,
+                         bool by_rules) {
+  std::vector<MemoryUse> uses = memory_use(kernel, schedule, device);
+  const MemoryUse* use = over(uses);
+  return use == nullptr ? Diagnostics() : over_capacity(kernel, device, *use, by_rules);
+}
+
 Result<Derived> derive(const Kernel& written, const machine::Device& device,
                        const std::optional<plan::Schedule>& schedule) {
   auto kernel = separate(written);
@@ -95,8 +102,9 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device,
     derived.made.schedule.place.work = pipeline::default_work(derived.kernel, device);
     for (const Note& note : plan->reasons) derived.made.remarks.push_back({note.loc, note.message});
   }
+  Diagnostics full = check_memory(derived.kernel, derived.made.schedule, device, !schedule);
+  if (full.has_errors()) return full;
   derived.memory = memory_use(derived.kernel, derived.made.schedule, device);
-  if (const MemoryUse* use = over(derived.memory)) return over_capacity(derived.kernel, device, *use, !schedule);
   Lowering lowering(derived.kernel, derived.made.schedule, device);
   auto program = lowering.run();
   if (!program) return program.diagnostics();

@@ -16,4 +16,9 @@ struct Derived {
 Result<Derived> derive(const ir::Kernel& kernel, const machine::Device& device,
                        const std::optional<plan::Schedule>& schedule = {});
 
+/// Whether a separated kernel fits the memories; where it does not, with the need, the limit and, where the rules made
+/// the schedule, the largest number of stages that fits.
+Diagnostics check_memory(const ir::Kernel& kernel, const plan::Schedule& schedule, const machine::Device& device,
+                         bool by_rules);
+
 }  // namespace plait::npu
