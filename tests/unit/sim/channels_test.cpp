@@ -187,7 +187,8 @@ TEST(SimTasks, DataAreWaitedFor) {
   EXPECT_THAT(cycles_of(a + "    each r, c in x:\n      x[r, c] = 1.0\n" + b), about(10000));
 }
 
-/// Products that add to one accumulator follow each other as the unit is free; whoever else needs it waits for the last.
+/// Products that add to one accumulator follow each other as the unit is free; whoever else needs it waits for the
+/// last.
 TEST(SimTasks, ACubeAddsToWhatItHasUnderWay) {
   auto adds = [](const std::string& unit) {
     return "    issue " + unit + " \"add\" latency 5000 ii 10 reads x[0, 0] writes x[0, 0]:\n      pass\n";
