@@ -153,16 +153,30 @@ void Lowering::check_computed() {
   });
 }
 
+/// What a schedule may say that means nothing here.
+void Lowering::check_schedule() {
+  for (const plan::Role& role : schedule_.place.roles) {
+    if (role.name != "aic" && role.name != "aiv")
+      refuse(role.at.loc, fmt::format("the role `{}`: those of an NPU are `aic` and `aiv`", role.name));
+    if (role.regs) refuse(role.at.loc, "registers of a role: cores of an NPU have no such share");
+  }
+  for (const plan::Atom& atom : schedule_.place.atoms)
+    refuse(atom.at.loc, fmt::format("the instruction of {}: on an NPU the unit says it", graph::text_of(atom.stmt)));
+  for (const plan::Staging& staging : schedule_.place.stagings)
+    refuse(staging.at.loc, fmt::format("the way of `{}` to a tensor: an NPU has one", staging.buffer));
+  for (const plan::LoopPlan& loop : schedule_.loops) {
+    for (const plan::Token& token : loop.tokens)
+      refuse(token.at.loc, "a token: the vector cores of an NPU work on their rows side by side");
+  }
+}
+
 bool Lowering::supported() {
   const plan::Work& work = schedule_.place.work;
   bool plain = work.kind == plan::WorkKind::plain || work.kind == plan::WorkKind::persistent;
   if (!plain || work.split_k > 1 || work.cluster_x > 1 || work.cluster_y > 1)
     refuse(schedule_.at.loc.source == nullptr ? kernel_.loc : schedule_.at.loc,
            "NPUs have no work maps other than plain and persistent, without clusters and pieces");
-  for (const plan::Role& role : schedule_.place.roles) {
-    if (role.name != "aic" && role.name != "aiv")
-      refuse(role.at.loc, fmt::format("the role `{}`: those of an NPU are `aic` and `aiv`", role.name));
-  }
+  check_schedule();
   check_tensors();
   check_computed();
   walk(kernel_.body, [&](const Stmt& stmt) {

@@ -33,6 +33,7 @@ class Lowering {
   void declare(const ir::Buffer& buffer);
   int copies_of(const ir::Buffer& buffer) const;
   bool supported();
+  void check_schedule();
   void check_tensors();
   void check_computed();
   void refuse(const Loc& loc, const std::string& what, const std::string& fix = {});
