@@ -48,9 +48,20 @@ void Lowering::head() {
   fresh_.close_head();
 }
 
+namespace {
+
+/// TMA writes to multiples of 128 bytes: rows that nothing uses fill a slot up.
+void pad_slot(std::vector<std::int64_t>& shape, const BufferDecl& buffer) {
+  constexpr std::int64_t kBits = 128 * 8;
+  auto bits = [&] { return shape[0] * shape[1] * dtype_bits(buffer.type); };
+  while (bits() % kBits != 0) ++shape[0];
+}
+
+}  // namespace
+
 /// Tiles that are loaded once a work item are loaded ahead for the next one where blocks stay and memory is left.
 void Lowering::declare_rings() {
-  std::int64_t room = placed_.device.limits->smem_per_block.integer() - kBarrierBytes - staged_bytes_;
+  std::int64_t room = shared_limit() - kBarrierBytes - staged_bytes_;
   for (std::size_t r = 0; r < rings_.all().size(); ++r) {
     const Ring& ring = rings_.all()[r];
     bool ahead = work_.stays() && !ring.planned && !ring.own;
@@ -63,6 +74,7 @@ void Lowering::declare_rings() {
     for (const Buffer& buffer : ring.buffers) {
       std::vector<std::int64_t> shape = static_shape(*buffer);
       if (shape.size() == 1) shape.insert(shape.begin(), 1);
+      if (ring.depth > 1 && !ring.own) pad_slot(shape, *buffer);
       shape.insert(shape.begin(), ring.depth);
       tiles.push_back(
           b_.smem(fresh_in_head(buffer->name), buffer->type, shape, {placed_.shared.at(buffer.get()).swizzle}));
@@ -102,8 +114,7 @@ void Lowering::declare_staging(const Stmt& stmt) {
   made.chunk = roles::swizzle_span(swizzle) / bytes;
   made.slices = std::min<std::int64_t>(2, columns / made.chunk);
   std::int64_t slice = placed_.replicas * rows * made.chunk * bytes;
-  if (staged_bytes_ + made.slices * slice > placed_.device.limits->smem_per_block.integer() - kBarrierBytes)
-    made.slices = 1;
+  if (staged_bytes_ + made.slices * slice > shared_limit() - kBarrierBytes) made.slices = 1;
   staged_bytes_ += made.slices * slice;
   TileDims dims = tile_dims(op.operands[1], static_shape(*from));
   dims.box[dims.row()] = std::min(rows, kMaxBox);

@@ -81,6 +81,9 @@ Value Scalars::binary(const ExprRef& expr, const Binary& node, const Element& el
   if (node.a->type != DType::i64) return made_binary(node.op, a, b, expr->loc);
   bool narrow = type_of(a) == DType::i32 && type_of(b) == DType::i32;
   // A comparison of two exact values is right in any type that holds both.
+  // A quotient is no larger than what is divided, a remainder smaller than the divisor.
+  bool divides = node.op == BinaryOp::div || node.op == BinaryOp::mod;
+  if (narrow && divides && (is_least(node.a, 0) || is_least(node.b, 0))) return made_binary(node.op, a, b, expr->loc);
   if (narrow && (is_comparison(node.op) || fits(expr))) return made_binary(node.op, a, b, expr->loc);
   return made_binary(node.op, widened(a, DType::i64), widened(b, DType::i64), expr->loc);
 }

@@ -61,6 +61,7 @@ void Placer::attempt() {
   choose_free();
   check_homes();
   if (again_) return;
+  swizzle_for_banks();
   for (const Copy& copy : copies_) place_copy(copy);
   for (const StmtRef& stmt : nests_) place_nest(stmt);
   for (const StmtRef& stmt : reductions_) place_reduction(stmt);

@@ -65,6 +65,8 @@ class Placer {
   int piece_limit(const ir::Buffer& buffer) const;
   std::optional<std::vector<FragmentHome>> layout_of(const Family& family, int warps) const;
   void choose_free();
+  // Banks of shared memory (banks.cpp)
+  void swizzle_for_banks();
   int choose_warps(const std::vector<Family>& families) const;
   /// To shared memory, for good.
   void move_out(const ir::Buffer& buffer, const std::string& why);

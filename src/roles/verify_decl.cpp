@@ -41,6 +41,7 @@ class Declarations {
   void host_value(const ExprRef& e, std::string_view what, bool at_call);
   void roles();
   void registers();
+  void instructions(const Role& role, int launch);
   void memory(const WorkspaceDecl& workspace);
   void box(const MapDecl& map);
   void barriers(const MbarDecl& mbar);
@@ -135,10 +136,31 @@ void Declarations::registers() {
     sum += warps * kWarp * regs;
     terms += fmt::format("{}{} x {}", terms.empty() ? "" : " + ", warps * kWarp, regs);
   }
-  if (sum * program_.occupancy <= limits_.registers) return;
-  std::string times = program_.occupancy == 1 ? "" : fmt::format(", times {} blocks", program_.occupancy);
-  error(Rule::register_budget, program_.loc, fmt::format("the roles take {} = {} registers{}", terms, sum, times),
-        fmt::format("a multiprocessor has {}; give some roles fewer", limits_.registers));
+  for (const Role& role : program_.roles) instructions(role, launch);
+  // A block has what it was launched with: a role that wants more waits until others gave that up, or for ever.
+  std::int64_t block = std::int64_t{(launch + 7) / 8 * 8} * thread_count(program_);
+  if (sum <= block) return;
+  std::string times =
+      program_.occupancy == 1 ? "" : fmt::format(" where a multiprocessor holds {}", program_.occupancy);
+  error(Rule::register_budget, program_.loc, fmt::format("the roles take {} = {} registers", terms, sum),
+        fmt::format("a block has {}{}; give some roles fewer", block, times));
+}
+
+/// The assembler gives one instruction no more than what threads have at launch.
+void Declarations::instructions(const Role& role, int launch) {
+  constexpr std::int64_t kBesides = 26;  // as ptxas 13.0 asks for
+  std::int64_t most = 0;
+  walk(role.body, [&](const Stmt& stmt) {
+    const auto* wgmma = std::get_if<Wgmma>(&stmt.node);
+    if (wgmma == nullptr) return;
+    std::vector<std::int64_t> shape = ir::static_shape(*wgmma->acc.fragment->buffer);
+    if (shape.size() == 2) most = std::max(most, shape[1] / 2);  // 64 rows over 128 threads
+  });
+  if (most == 0 || most + kBesides <= launch) return;
+  error(Rule::register_budget, role.loc,
+        fmt::format("a wgmma of role `{}` takes {} registers of a thread; at launch a thread has {}", role.name,
+                    most + kBesides, launch),
+        "let fewer blocks share a multiprocessor, give the block fewer threads, or use narrower tiles");
 }
 
 void Declarations::memory(const WorkspaceDecl& workspace) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "emit/cuda/emitter.h"
+#include "emit/cuda/eager.h"
 #include "ir/visit.h"
 
 namespace plait::emit::cuda {
@@ -61,6 +61,9 @@ class EachElements : public Elements {
     std::string half = fmt::format("{}_{}", ir::dtype_name(f->buffer->type), sub_ % 2 == 0 ? "low" : "high");
     return e_.helper(half) + "(" + place(*f) + ")";
   }
+
+  /// Where C++ evaluates one arm alone, threads part at each element and wait for its reads one by one.
+  bool eager(const ir::ExprRef& arm) override { return reads_tiles_safely(e_, arm, each_); }
 
   /// The register that holds the element.
   std::string place(const roles::FragmentDecl& f) {

@@ -64,6 +64,7 @@ class Emitter {
 
   // wgmma in program order: which registers an await gives back.
   std::vector<roles::Fragment> accumulators;  ///< declared so far in the role
+  std::vector<roles::Fragment> fenced;  ///< of the instructions behind the fence being printed, where they are known
   std::map<const ir::BufferDecl*, roles::Fragment> fragments;
   std::vector<WgmmaGroup> committed;
   WgmmaGroup issued;
@@ -117,6 +118,8 @@ struct Elements {
   virtual ~Elements() = default;
   virtual std::string element(const ir::Load& load, const Loc& loc) = 0;
   virtual std::optional<std::string> variable(const ir::Var& var) = 0;
+  /// Whether an arm of a select is better evaluated whatever the condition, and may be.
+  virtual bool eager(const ir::ExprRef& arm) = 0;
 };
 std::string expr_text(Emitter& e, const ir::ExprRef& expr, Level least = Level::select, Elements* elements = nullptr);
 /// `expr op literal` as text, shortened where the literal is neutral.

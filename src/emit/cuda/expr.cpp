@@ -107,7 +107,10 @@ class Printer {
   Text print(const ir::Expr& expr, const ir::Load& load) { return {element(load, expr.loc)}; }
   Text print(const ir::Expr& expr, const ir::Unary& unary);
   Text print(const ir::Expr& expr, const ir::Binary& binary);
-  Text print(const ir::Expr&, const ir::Select& select) {
+  Text print(const ir::Expr& expr, const ir::Select& select) {
+    if (elements_ != nullptr && (elements_->eager(select.if_true) || elements_->eager(select.if_false)))
+      return call(e_.helper("pick") + "<" + value_type(expr.type) + ">",
+                  {select.cond, select.if_true, select.if_false});
     return {text(select.cond, Level::logical_or) + " ? " + text(select.if_true, Level::select) + " : " +
                 text(select.if_false, Level::select),
             Level::select};

@@ -133,6 +133,9 @@ void add_math(Table& table) {
       {}, "template <typename T>\n__device__ __forceinline__ T max_of(T a, T b) {\n  return a > b ? a : b;\n}\n"};
   table["min_of"] = {
       {}, "template <typename T>\n__device__ __forceinline__ T min_of(T a, T b) {\n  return a < b ? a : b;\n}\n"};
+  table["pick"] = {{},
+                   "template <typename T>\n__device__ __forceinline__ T pick(bool condition, T a, T b) {\n"
+                   "  return condition ? a : b;\n}\n"};
   table["ceil_div"] = {{},
                        "template <typename T>\n__device__ __forceinline__ T ceil_div(T a, T b) {\n"
                        "  return a / b + (a % b != 0 && (a < 0) == (b < 0) ? 1 : 0);\n}\n"};

@@ -2,6 +2,7 @@
 
 #include "emit/cuda/emitter.h"
 #include "ir/build.h"
+#include "roles/visit.h"
 
 namespace plait::emit::cuda {
 namespace {
@@ -122,11 +123,36 @@ void comment(Emitter& e, const roles::Stmt& stmt) {
   e.line("// " + text.substr(0, text.find('\n')));
 }
 
+namespace {
+
+/// Fragments of the wgmma instructions from a fence to the commit behind it.
+std::vector<roles::Fragment> operands_behind(const roles::Body& body, std::size_t fence) {
+  std::vector<roles::Fragment> found;
+  bool committed = false;
+  auto add = [&](const roles::Fragment& fragment) {
+    if (std::find(found.begin(), found.end(), fragment) == found.end()) found.push_back(fragment);
+  };
+  auto look = [&](const roles::Stmt& stmt) {
+    committed = committed || std::holds_alternative<roles::WgmmaCommit>(stmt.node);
+    const auto* wgmma = std::get_if<roles::Wgmma>(&stmt.node);
+    if (wgmma == nullptr || committed) return;
+    add(wgmma->acc.fragment);
+    if (const auto* a = std::get_if<roles::FragmentRef>(&wgmma->a)) add(a->fragment);
+  };
+  for (std::size_t i = fence + 1; i < body.size() && !committed; ++i) roles::walk({body[i]}, look);
+  return found;
+}
+
+}  // namespace
+
 void emit_body(Emitter& e, const roles::Body& body) {
   std::size_t outer = e.accumulators.size();
   const Loc around = e.origin;
-  for (const roles::StmtRef& stmt : body) {
+  for (std::size_t at = 0; at < body.size(); ++at) {
+    const roles::StmtRef& stmt = body[at];
     e.origin = stmt->origin;
+    if (const auto* fence = std::get_if<roles::Fence>(&stmt->node); fence && fence->kind == roles::FenceKind::wgmma)
+      e.fenced = operands_behind(body, at);
     if (const auto* task = std::get_if<roles::Issue>(&stmt->node)) {
       e.unsupported(stmt->loc, fmt::format("the task \"{}\" is not printed to CUDA", task->task),
                     "write the instructions that do it in its place");

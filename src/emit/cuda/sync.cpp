@@ -60,8 +60,9 @@ void emit(Emitter& e, const roles::Fence& s) {
       e.line("__threadfence();");
       return;
     case roles::FenceKind::wgmma:
-      for (const roles::Fragment& acc : e.accumulators)
-        if (!under_way(e, acc)) e.line(fmt::format("{}({});", e.helper("keep"), Emitter::name(acc->buffer->name)));
+      // What was computed before stays before: else the assembler puts fences of its own behind it.
+      for (const roles::Fragment& f : e.fenced.empty() ? e.accumulators : e.fenced)
+        if (!under_way(e, f)) e.line(fmt::format("{}({});", e.helper("keep"), Emitter::name(f->buffer->name)));
       e.line(e.helper("wgmma_fence") + "();");
       return;
   }

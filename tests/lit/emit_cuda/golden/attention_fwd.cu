@@ -291,7 +291,6 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
         mbar_wait(q_full + replica * 8, it & 1);
         mbar_wait(k_full + n % 2 * 8, n / 2 & 1);
         keep(S_l);
-        keep(acc);
         wgmma_fence();
         #pragma unroll
         for (int kk = 0; kk < 8; ++kk) {
@@ -352,7 +351,6 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
           mbar_wait(k_full + n % 2 * 8, n / 2 & 1);
           barrier_sync(1 + replica, 256);
           keep(S_l);
-          keep(acc);
           wgmma_fence();
           #pragma unroll
           for (int kk = 0; kk < 8; ++kk) {
@@ -366,6 +364,7 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
           wgmma_commit();
           mbar_wait(v_full + (n - 1) % 2 * 8, (n - 1) / 2 & 1);
           keep(acc);
+          keep(P);
           wgmma_fence();
           #pragma unroll
           for (int kk = 0; kk < 8; ++kk) {
@@ -429,8 +428,8 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
           mbar_arrive(q_empty + replica * 8);
         }
         mbar_wait(v_full + n % 2 * 8, n / 2 & 1);
-        keep(S_l);
         keep(acc);
+        keep(P);
         wgmma_fence();
         #pragma unroll
         for (int kk = 0; kk < 8; ++kk) {
