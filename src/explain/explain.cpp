@@ -38,6 +38,7 @@ std::string work_text(const plan::Work& work, const ir::Kernel& tile) {
   if (work.heads > 1) text += fmt::format(", heads {}", work.heads);
   if (work.cluster_x * work.cluster_y > 1) text += fmt::format(", cluster ({}, {})", work.cluster_x, work.cluster_y);
   if (work.split_k > 1) text += fmt::format(", split_k {}", work.split_k);
+  if (work.occupancy > 1) text += fmt::format(", occupancy {}", work.occupancy);
   std::vector<std::string> axes;
   for (const ir::GridAxis& axis : tile.grid) axes.push_back(axis.var->name);
   return fmt::format("{}; tiles over {}", text, fmt::join(axes, ", "));

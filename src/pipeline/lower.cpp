@@ -3,6 +3,7 @@
 #include "pipeline/barriers.h"
 #include "pipeline/lowering.h"
 #include "pipeline/pipeline.h"
+#include "plan/limits.h"
 #include "roles/arena.h"
 #include "roles/lower_channels.h"
 #include "roles/verify.h"
@@ -46,15 +47,22 @@ int Lowering::registers(std::string_view role) const {
     if (asked.name == role && asked.regs) return *asked.regs;
   }
   if (role == "load") return kLoadRegisters;
+  // A block has what it was launched with: the same for all threads, in steps of 8.
   auto file = placed_.device.limits->registers_per_unit.integer();
-  std::int64_t threads = std::int64_t{placed_.replicas} * placed_.warps * 32;
-  std::int64_t each = (file - 128 * registers("load")) / threads / 8 * 8;
+  const std::int64_t threads = std::int64_t{placed_.replicas} * placed_.warps * 32, all = threads + kLoadThreads;
+  std::int64_t block = file / (all * schedule_.place.work.occupancy) / 8 * 8 * all;
+  std::int64_t each = (block - kLoadThreads * registers("load")) / threads / 8 * 8;
   return static_cast<int>(std::min<std::int64_t>(each, 240));
+}
+
+std::int64_t Lowering::shared_limit() const {
+  return plan::shared_limit(placed_.device, schedule_.place.work.occupancy);
 }
 
 Diagnostics Lowering::check(const roles::Program& program) const {
   Diagnostics found;
   roles::Limits limits = roles::limits_of(placed_.device);
+  limits.smem_block = shared_limit();
   std::int64_t bytes = roles::arena(roles::lower_channels(program)).bytes;
   if (bytes > limits.smem_block) {
     std::string rings;
@@ -68,7 +76,8 @@ Diagnostics Lowering::check(const roles::Program& program) const {
   Diagnostics broken = roles::verify(program, limits);
   for (const Diagnostic& d : broken.list()) {
     if (d.severity != Severity::error) continue;
-    PLAIT_ASSERT(d.rule == Rule::fragment_registers, "a derived role program is wrong:\n" + broken.render());
+    PLAIT_ASSERT(d.rule == Rule::fragment_registers || d.rule == Rule::register_budget,
+                 "a derived role program is wrong:\n" + broken.render());
     found.error(Rule::place_registers, kernel_.loc, d.message, d.fix);
   }
   return found;
@@ -103,6 +112,7 @@ Result<roles::Program> Lowering::run() {
   if (work_.axes() > 1)
     program.requires_.push_back({blocks <= Value(max_blocks), "the grid has too many blocks", kernel_.loc});
   program.loc = kernel_.loc;
+  program.occupancy = schedule_.place.work.occupancy;
   Diagnostics found = check(program);
   if (found.has_errors()) return found;
   return program;

@@ -35,6 +35,7 @@ bool counts_iterations(const ir::For& loop);
 
 /// Registers of a thread of the role that loads: addresses, counters and the tile's coordinates.
 inline constexpr int kLoadRegisters = 40;
+inline constexpr std::int64_t kLoadThreads = 128;
 inline constexpr std::int64_t kMaxBox = 256;
 inline constexpr std::int64_t kTileAlignment = 1024;  ///< of swizzled tiles
 /// The named barrier at which the threads that compute meet; those below are of replicas.
@@ -98,6 +99,7 @@ class Lowering {
   void let(const ir::Let& node);
   void begin_role();
   int registers(std::string_view role) const;
+  std::int64_t shared_limit() const;  ///< bytes of a block
   Value counter(std::size_t ring) const { return counters_.at(ring); }
   int lead_of(std::size_t ring) const {
     auto lead = leads_.find(ring);

@@ -90,7 +90,7 @@ void Lowering::fit_rings() {
     const TileOp& op = std::get<TileOp>(stmt.node);
     stores += static_shape(*op.operands[0].buffer)[0] * 128 + kTileAlignment;
   });
-  auto limit = placed_.device.limits->smem_per_block.integer() - kTileAlignment * 2 - stores;
+  auto limit = shared_limit() - kTileAlignment * 2 - stores;
   share_homes(limit);
   while (true) {
     std::int64_t bytes = staged_bytes_ + ring_bytes();

@@ -42,10 +42,16 @@ void WorkMap::declare() {
 
 void WorkMap::launch() {
   const std::int64_t together = cluster_.blocks;
-  Value most = b_.builtins().sms;
+  Value most = resident();
   if (together > 1) most = max(most / together, Value(1));
   Value groups = stays() ? min(most, items_) : items_;
   b_.launch({together > 1 ? groups * together : groups});
+}
+
+/// Blocks that run at once.
+Value WorkMap::resident() const {
+  Value sms = b_.builtins().sms;
+  return work_.occupancy > 1 ? sms * std::int64_t{work_.occupancy} : sms;
 }
 
 void WorkMap::each(Side side, const std::function<void()>& item) {

@@ -44,6 +44,7 @@ class WorkMap {
  private:
   void launch();
   const Value& all_items() const { return pieces_ == nullptr ? items_ : slots_; }
+  Value resident() const;
   void declare_pieces();
   void declare_tickets();
   void hand_out(Side side, const std::function<void()>& item);

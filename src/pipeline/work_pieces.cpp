@@ -11,7 +11,7 @@ using namespace ir;
 /// middle, and one for the tile that it leaves there.
 void WorkMap::declare_pieces() {
   steps_ = let("steps", scalars_.index(pieces_->trips));
-  Value most = b_.builtins().sms;
+  Value most = resident();
   if (work_.kind == plan::WorkKind::stream_k) {
     steps_ = let("steps_or_one", max(steps_, 1));  // a tile without iterations is still to be written
     Value blocks = let("stream_blocks", min(most, items_ * steps_));

@@ -143,14 +143,22 @@ class Checker {
     }
     if (!device_.limits) return;
     Loc loc = schedule_.place.roles.empty() ? schedule_.at.loc : schedule_.place.roles.back().at.loc;
+    const Work& work = schedule_.place.work;
     std::int64_t most = device_.limits->threads_per_block.integer();
     if (threads > most)
       diags_.error(Rule::schedule_value, loc,
                    fmt::format("the roles have {} threads; a block of {} has at most {}", threads, device_.name, most));
+    std::int64_t unit = device_.limits->threads_per_unit.integer();
+    if (threads <= most && threads * work.occupancy > unit)
+      diags_.error(Rule::schedule_value, work.at.loc,
+                   fmt::format("{} blocks of {} threads; a multiprocessor of {} holds {}", work.occupancy, threads,
+                               device_.name, unit));
     std::int64_t file = device_.limits->registers_per_unit.integer();
-    if (registers > file)
-      diags_.error(Rule::schedule_registers, loc,
-                   fmt::format("the roles have {} registers; {} has {}", registers, device_.name, file));
+    if (registers * work.occupancy > file)
+      diags_.error(
+          Rule::schedule_registers, loc,
+          fmt::format("the roles have {} registers{}; {} has {}", registers,
+                      work.occupancy > 1 ? fmt::format(", times {} blocks", work.occupancy) : "", device_.name, file));
   }
 
   void loops() {
@@ -174,7 +182,7 @@ class Checker {
 
   void memory() {
     if (!device_.limits) return;
-    std::int64_t need = shared_bytes(schedule_, kernel_), limit = device_.limits->smem_per_block.integer();
+    std::int64_t need = shared_bytes(schedule_, kernel_), limit = shared_limit(device_, schedule_.place.work.occupancy);
     if (need <= limit) return;
     int most = 1;
     const LoopPlan* widest = nullptr;
@@ -281,6 +289,12 @@ std::int64_t shared_bytes(const Schedule& schedule, const ir::Kernel& kernel) {
 Diagnostics check(const Schedule& schedule, const ir::Kernel& kernel, const std::vector<graph::TaskGraph>& graphs,
                   const machine::Device& device) {
   return Checker(schedule, kernel, graphs, device).run();
+}
+
+std::int64_t shared_limit(const machine::Device& device, int occupancy) {
+  const machine::Limits& limits = *device.limits;
+  return std::min(limits.smem_per_block.integer(),
+                  limits.smem_per_unit.integer() / occupancy - limits.smem_reserved.integer());
 }
 
 std::string kib(std::int64_t bytes) {

@@ -9,7 +9,7 @@ constexpr std::int64_t kMost = std::int64_t{1} << 40;
 Work read_work(const JsonValue& j) {
   using enum WorkKind;
   using enum TileOrder;
-  j.only({"kind", "order", "group", "cluster", "heads", "split_k"});
+  j.only({"kind", "order", "group", "cluster", "heads", "split_k", "occupancy"});
   Work work;
   work.at = j.at();
   work.kind = j["kind"].one_of({plain, persistent, dynamic, stream_k});
@@ -22,6 +22,7 @@ Work read_work(const JsonValue& j) {
   }
   work.heads = j["heads"].count();
   work.split_k = j["split_k"].count();
+  if (j.has("occupancy")) work.occupancy = j["occupancy"].count();
   return work;
 }
 

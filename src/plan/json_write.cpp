@@ -14,6 +14,7 @@ Json to_json(const Work& work) {
   j["cluster"] = Json::List{work.cluster_x, work.cluster_y};
   j["heads"] = work.heads;
   j["split_k"] = work.split_k;
+  j["occupancy"] = work.occupancy;
   return j;
 }
 

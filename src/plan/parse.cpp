@@ -190,8 +190,10 @@ class Parser {
         work.heads = count("the heads together");
       } else if (line_->accept("split_k") && once(seen, "split_k")) {
         work.split_k = count("split_k");
+      } else if (line_->accept("occupancy") && once(seen, "occupancy")) {
+        work.occupancy = count("the blocks of a multiprocessor");
       } else {
-        line_->expected("order, cluster, heads or split_k");
+        line_->expected("order, cluster, heads, split_k or occupancy");
       }
     }
   }

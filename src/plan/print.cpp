@@ -111,6 +111,7 @@ std::string text_of(const Work& work) {
     out += fmt::format(", cluster ({}, {})", work.cluster_x, work.cluster_y);
   if (work.heads != 1) out += fmt::format(", heads {}", work.heads);
   if (work.split_k != 1) out += fmt::format(", split_k {}", work.split_k);
+  if (work.occupancy != 1) out += fmt::format(", occupancy {}", work.occupancy);
   return out;
 }
 

@@ -38,6 +38,8 @@ struct Work {
   int cluster_x = 1, cluster_y = 1;
   int heads = 1;  ///< heads (second grid axis) whose blocks follow each other, for L2
   int split_k = 1;
+  int occupancy =
+      1;  ///< blocks that a multiprocessor holds at once, for which each has its part of registers and memory
   At at = {};
   bool operator==(const Work&) const = default;
 };
