@@ -37,7 +37,7 @@ class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("architecture", ctypes.c_char_p),
                 ("allow_serialized", ctypes.c_int32), ("source_only", ctypes.c_int32), ("cuda_source", ctypes.c_char_p),
                 ("kernel", ctypes.c_char_p), ("device", ctypes.c_char_p), ("schedule", ctypes.c_char_p), ("dims", ctypes.c_void_p),
-                ("dim_count", ctypes.c_size_t)]
+                ("dim_count", ctypes.c_size_t), ("planner", ctypes.c_char_p)]
 
 
 class Parameter(ctypes.Structure):
@@ -194,14 +194,14 @@ class Roles:
     """A compiled role program, or tile program for a device."""
 
     def __init__(self, text, name="<text>", *, bindings=None, arch=None, allow_serialized=False,
-                 source_only=False, cuda_source=None, kernel=None, device=None, schedule=None, dims=None):
+                 source_only=False, cuda_source=None, kernel=None, device=None, schedule=None, dims=None, planner=None):
         values = {key: self._value(value) for key, value in (bindings or {}).items()}
         array = (Binding * max(len(values), 1))(*[Binding(k.encode(), v.encode()) for k, v in values.items()])
         extents = (Binding * max(len(dims or {}), 1))(*[Binding(k.encode(), str(v).encode()) for k, v in (dims or {}).items()])
         options = Options(ctypes.sizeof(Options), arch.encode() if arch else None, allow_serialized,
                           source_only, cuda_source.encode() if cuda_source else None, kernel.encode() if kernel else None,
                           device.encode() if device else None, schedule.encode() if schedule else None,
-                          ctypes.cast(extents, ctypes.c_void_p), len(dims or {}))
+                          ctypes.cast(extents, ctypes.c_void_p), len(dims or {}), planner.encode() if planner else None)
         self._handle = ctypes.c_void_p()
         data = text.encode()
         self.warnings = call(library().plait_roles_compile, name.encode(), data, len(data), array, len(values),
@@ -219,11 +219,11 @@ class Roles:
         return cls(path.read_text(), str(path), **options)
 
     @classmethod
-    def tile(cls, name, *, schedule=None, dims=None, device="h200", arch=None, **bindings):
+    def tile(cls, name, *, schedule=None, planner=None, dims=None, device="h200", arch=None, **bindings):
         """A tile program of plait's kernels (`matmul.tile`) or a path, with a schedule likewise; other keywords are compile-time parameters."""
         path = find_kernel(name)
         text = find_kernel(schedule).read_text() if schedule else None
-        return cls(path.read_text(), str(path), bindings=bindings, arch=arch, device=device, schedule=text, dims=dims)
+        return cls(path.read_text(), str(path), bindings=bindings, arch=arch, device=device, schedule=text, planner=planner, dims=dims)
 
     @staticmethod
     def _value(value):

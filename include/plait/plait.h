@@ -205,11 +205,12 @@ typedef struct plait_roles_options {
   /* Of tile programs: */
   const char* kernel;        /* needed where the text has several */
   const char* device;        /* machine model that it is placed on; NULL: that of the schedule, else "h200" */
-  const char* schedule;      /* text of a schedule, ended by a NUL; NULL: what the author wrote, by the rules */
+  const char* schedule;      /* text of a schedule, ended by a NUL; NULL: what the author wrote, else `planner`'s */
   const plait_binding* dims; /* extents of the calls, as far as they are known: a tensor whose rows are then no multiple
                               * of 16 bytes is moved without TMA. Calls whose tensors are aligned otherwise get a kernel
                               * of their own, see plait_roles_select */
   size_t dim_count;
+  const char* planner; /* of the loops whose author says nothing: "rules", "greedy", "modulo" or "auto"; NULL: auto */
 } plait_roles_options;
 
 /* Parses, verifies, emits and compiles `length` bytes of text; a text that begins with `roles` is a role program, any

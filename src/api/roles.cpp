@@ -38,7 +38,12 @@ cuda::BuildOptions build_options(const plait_roles_options& given) {
 
 using plait::Result;
 
-/// The tile program with all that the options say of it.
+/// Nothing where it is none.
+std::optional<plait::planner::Kind> planner_of(const plait_roles_options& given) {
+  return plait::planner::kind_of(given.planner != nullptr ? given.planner : "auto");
+}
+
+/// The tile program with all that the options say of it. Precondition: the planner is one.
 Result<plait::api::TileProgram> read_tile(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
                                           const plait_roles_options& given) {
   auto file = plait::syntax::parse(source);
@@ -57,7 +62,7 @@ Result<plait::api::TileProgram> read_tile(const plait::SourceRef& source, const 
   }
   auto model = plait::machine::load_device(device.empty() ? "h200" : device);
   if (!model) return model.diagnostics();
-  return plait::api::TileProgram{std::move(*kernel), std::move(*model), std::move(schedule)};
+  return plait::api::TileProgram{std::move(*kernel), std::move(*model), std::move(schedule), *planner_of(given)};
 }
 
 plait_roles* handle(cuda::Built built, std::unique_ptr<plait::api::Variants> variants) {
@@ -77,6 +82,7 @@ Result<plait_roles*> build(const plait::SourceRef& source, const plait::lang::Bi
   if (!program) return program.diagnostics();
   if (options.architecture.empty()) options.architecture = program->device.arch;
   plait::place::Assumptions assumed = plait::pipeline::assume(program->kernel, dims);
+  program->dims = dims;
   auto derived = plait::api::derive(*program, assumed);
   if (!derived) return derived.diagnostics();
   auto built = cuda::build(std::move(derived->program), options);
@@ -143,7 +149,7 @@ plait_status plait_roles_compile(const char* name, const char* text, size_t leng
     auto wanted = read_options(options);
     if (compiled == nullptr || (text == nullptr && length > 0) || !values || !wanted) return PLAIT_BAD_ARGUMENT;
     auto dims = read_dims(*wanted);
-    if (!dims) return PLAIT_BAD_ARGUMENT;
+    if (!dims || !planner_of(*wanted)) return PLAIT_BAD_ARGUMENT;
     std::string copy = length > 0 ? std::string(text, length) : std::string();
     auto source = std::make_shared<plait::SourceFile>(name != nullptr ? name : "<text>", std::move(copy));
     auto built = build(source, *values, *wanted, *dims);

@@ -5,8 +5,8 @@
 
 #include "cuda/build.h"
 #include "machine/device.h"
-#include "pipeline/derive.h"
 #include "plait/plait.h"
+#include "planner/planner.h"
 #include "runtime/bind.h"
 
 namespace plait::api {
@@ -15,7 +15,9 @@ namespace plait::api {
 struct TileProgram {
   ir::Kernel kernel;
   machine::Device device;
-  std::optional<plan::Schedule> schedule;  ///< none: by the rules
+  std::optional<plan::Schedule> schedule;  ///< none: what the author wrote, else a planner's
+  planner::Kind planner = planner::Kind::automatic;
+  std::map<std::string, std::int64_t> dims = {};  ///< of the calls, as far as they are known
 };
 
 /// The kernels that one tile program becomes, one for each set of alignments that calls come with; each is compiled

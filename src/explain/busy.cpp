@@ -18,6 +18,7 @@ Busy& Busy::operator+=(const Busy& other) {
   l2_share += other.l2_share;
   memory_share += other.memory_share;
   bytes += other.bytes;
+  held += other.held;
   return *this;
 }
 
@@ -27,6 +28,7 @@ Busy Busy::operator*(double times) const {
   out.l2_share *= times;
   out.memory_share *= times;
   out.bytes *= times;
+  out.held *= times;
   return out;
 }
 
@@ -36,6 +38,7 @@ Busy larger(const Busy& a, const Busy& b) {
   out.l2_share = std::max(a.l2_share, b.l2_share);
   out.memory_share = std::max(a.memory_share, b.memory_share);
   out.bytes = std::max(a.bytes, b.bytes);
+  out.held = std::max(a.held, b.held);
   return out;
 }
 
@@ -141,9 +144,54 @@ class Counter {
   }
   Busy bulk(const ir::ExprRef& bytes) const;
 
+  // What an asynchronous statement holds a replica for, and what others wait for behind their units.
+  double held(const roles::Wgmma&, const Busy&) const { return static_cast<double>(costs_.wgmma_issue); }
+  double held(const roles::TmaLoad&, const Busy&) const { return static_cast<double>(costs_.tma_issue); }
+  double held(const roles::TmaStore&, const Busy&) const { return static_cast<double>(costs_.tma_issue); }
+  double held(const roles::BulkLoad&, const Busy&) const { return static_cast<double>(costs_.tma_issue); }
+  double held(const roles::BulkStore&, const Busy&) const { return static_cast<double>(costs_.tma_issue); }
+  double held(const roles::CpAsync&, const Busy& own) const { return own.of(Unit::smem); }
+  double held(const roles::LaneReduce& n, const Busy& own) const {
+    double steps = std::countr_zero(static_cast<unsigned>(n.lanes));
+    return own.of(busiest(own)) + steps * static_cast<double>(costs_.shuffle);
+  }
+  double held(const roles::LoadTensor&, const Busy& own) const {
+    return own.of(busiest(own)) + static_cast<double>(costs_.global_load);
+  }
+  double held(const roles::LoadShared&, const Busy& own) const {
+    return own.of(busiest(own)) + static_cast<double>(costs_.smem_access);
+  }
+  double held(const roles::LdMatrix&, const Busy& own) const {
+    return own.of(busiest(own)) + static_cast<double>(costs_.smem_access);
+  }
+  double held(const roles::BarrierSync&, const Busy&) const { return static_cast<double>(costs_.named_barrier); }
+  double held(const roles::Fence& n, const Busy&) const {
+    return static_cast<double>(n.kind == roles::FenceKind::proxy_async ? costs_.fence_proxy : costs_.instruction);
+  }
+  double held(const roles::PutShared& n, const Busy&) const { return scalar(n.value); }
+  double held(const roles::PutTensor& n, const Busy&) const { return scalar(n.value); }
+  double held(const roles::Let& n, const Busy&) const { return scalar(n.value); }
+  template <typename Node>
+  double held(const Node&, const Busy& own) const {
+    return own.of(busiest(own));
+  }
+  double scalar(const ir::ExprRef& value) const;
+
   std::int64_t threads_;
   const sim::Costs& costs_;
 };
+
+/// An expression that each thread evaluates once: a cycle an operation, and what its reads wait for.
+double Counter::scalar(const ir::ExprRef& value) const {
+  double cycles = static_cast<double>(costs_.instruction);
+  ir::walk(value, [&](const ir::Expr& e) {
+    const auto* load = std::get_if<ir::Load>(&e.node);
+    cycles += 1;
+    if (load == nullptr || load->buffer->scope == ir::Scope::fragment) return;
+    cycles += static_cast<double>(load->buffer->scope == ir::Scope::global ? costs_.global_load : costs_.smem_access);
+  });
+  return cycles;
+}
 
 Busy Counter::compute(double operations, double special) const {
   Busy out;
@@ -236,7 +284,9 @@ Busy Counter::one(const roles::Each& n) const {
 Counter::Counts Counter::statement(const roles::Stmt& stmt) const {
   if (const auto* loop = std::get_if<roles::For>(&stmt.node)) {
     auto begin = ir::as_int(loop->begin), end = ir::as_int(loop->end), step = ir::as_int(loop->step);
-    std::int64_t trips = begin && end && step && *step > 0 ? (*end - *begin + *step - 1) / *step : 1;
+    // Loops that threads share begin at the thread.
+    std::int64_t first = begin.value_or(0);
+    std::int64_t trips = end && step && *step > 0 ? (*end - first + *step - 1) / *step : 1;
     Counts out;
     add(out, body(loop->body), static_cast<double>(std::max<std::int64_t>(trips, 0)));
     return out;
@@ -251,6 +301,7 @@ Counter::Counts Counter::statement(const roles::Stmt& stmt) const {
   if (const auto* node = std::get_if<roles::OneWarp>(&stmt.node)) return body(node->body);
   if (const auto* node = std::get_if<roles::Issue>(&stmt.node)) return body(node->body);
   Busy own = std::visit([&](const auto& node) { return one(node); }, stmt.node);
+  own.held = std::visit([&](const auto& node) { return held(node, own); }, stmt.node);
   return {{origin_of(stmt.origin), own}};
 }
 

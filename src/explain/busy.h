@@ -15,6 +15,8 @@ struct Busy {
   /// What all multiprocessors share, were all to do this at once: L2, and main memory were nothing found in L2.
   double l2_share = 0, memory_share = 0;
   double bytes = 0;  ///< between global memory and the chip
+  /// Cycles for which a replica is held where it has the units for itself: what does not end behind its issue.
+  double held = 0;
 
   double& of(sim::Unit which) { return unit[static_cast<std::size_t>(which)]; }
   double of(sim::Unit which) const { return unit[static_cast<std::size_t>(which)]; }

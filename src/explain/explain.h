@@ -19,6 +19,7 @@ struct Task {
   std::string copies;  ///< of what it writes: `A_s x3`
   Busy busy;           ///< of one iteration, of all replicas together
   double alone = 0;    ///< cycles that one replica takes where nothing else runs
+  double held = 0;     ///< cycles for which it holds one replica
 };
 /// Tiles that are loaded ahead.
 struct Ring {

@@ -159,6 +159,7 @@ void LoopExplainer::tasks() {
     task.busy = busy_[i];
     const auto& alone = alone_[i].unit;
     task.alone = *std::max_element(alone.begin(), alone.end());
+    task.held = alone_[i].held;
     out_.tasks.push_back(std::move(task));
   }
 }

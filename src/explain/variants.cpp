@@ -20,13 +20,13 @@ std::vector<plait::Note> added(const std::vector<place::Remark>& now, const std:
   return notes;
 }
 
-/// The options of calls in which the tensor begins, and its rows and their ends lie, at multiples of so many bytes.
-pipeline::DeriveOptions unaligned(pipeline::DeriveOptions options, const std::string& tensor, int granule) {
-  options.assumptions.unaligned.insert(tensor);
-  options.assumptions.ragged.insert(tensor);
-  options.assumptions.straddling.erase(tensor);
-  options.assumptions.granules[tensor] = granule;
-  return options;
+/// What holds of calls in which the tensor begins, and its rows and their ends lie, at multiples of so many bytes.
+place::Assumptions unaligned(place::Assumptions assumptions, const std::string& tensor, int granule) {
+  assumptions.unaligned.insert(tensor);
+  assumptions.ragged.insert(tensor);
+  assumptions.straddling.erase(tensor);
+  assumptions.granules[tensor] = granule;
+  return assumptions;
 }
 
 /// What cp.async can move, and less.
@@ -39,15 +39,14 @@ std::vector<int> granules_of(ir::DType type) {
 
 }  // namespace
 
-std::vector<AlignmentVariant> alignment_variants(const ir::Kernel& kernel, const machine::Device& device,
-                                                 const pipeline::DeriveOptions& options,
-                                                 const pipeline::Derived& derived) {
+std::vector<AlignmentVariant> alignment_variants(const ir::Kernel& kernel, const place::Assumptions& assumptions,
+                                                 const pipeline::Derived& derived, const Derive& derive) {
   std::vector<AlignmentVariant> found;
   for (const ir::Param& param : kernel.params) {
-    if (param.buffer == nullptr || options.assumptions.unaligned.contains(param.buffer->name)) continue;
+    if (param.buffer == nullptr || assumptions.unaligned.contains(param.buffer->name)) continue;
     std::string before = roles::print(derived.program);
     for (int granule : granules_of(param.buffer->type)) {
-      auto made = pipeline::derive(kernel, device, unaligned(options, param.buffer->name, granule));
+      auto made = derive(unaligned(assumptions, param.buffer->name, granule));
       std::string program = made ? roles::print(made->program) : "";
       if (program == before) continue;
       before = std::move(program);

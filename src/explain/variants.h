@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "pipeline/derive.h"
 
 namespace plait::explain {
@@ -12,11 +14,12 @@ struct AlignmentVariant {
   std::string refused;             ///< why there is no such kernel; empty: there is
 };
 
-/// For each tensor for which that makes another kernel, beside the one that was derived with these options: at
+/// How a kernel is derived for calls of another alignment.
+using Derive = std::function<Result<pipeline::Derived>(const place::Assumptions&)>;
+/// For each tensor for which that makes another kernel, beside the one that was derived with these assumptions: at
 /// multiples of 4 bytes, which cp.async can move, and of fewer.
-std::vector<AlignmentVariant> alignment_variants(const ir::Kernel& kernel, const machine::Device& device,
-                                                 const pipeline::DeriveOptions& options,
-                                                 const pipeline::Derived& derived);
+std::vector<AlignmentVariant> alignment_variants(const ir::Kernel& kernel, const place::Assumptions& assumptions,
+                                                 const pipeline::Derived& derived, const Derive& derive);
 /// A table, or nothing where there are none.
 std::string text(const std::vector<AlignmentVariant>& variants);
 

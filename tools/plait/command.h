@@ -41,6 +41,7 @@ void add_devices(CommandLine& line, Command& command);
 void add_sim(CommandLine& line, Command& command);
 void add_graph(CommandLine& line, Command& command);
 void add_schedule(CommandLine& line, Command& command);
+void add_plan(CommandLine& line, Command& command);
 void add_model(CommandLine& line, Command& command);
 void add_explain(CommandLine& line, Command& command);
 

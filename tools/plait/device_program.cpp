@@ -26,7 +26,11 @@ Result<DeviceProgram> read_roles(const ProgramOptions& options, const std::strin
   Diagnostics found = roles::verify(*program, roles::limits_of(*device));
   if (found.has_errors()) return found;
   std::string name = program->name;
-  return DeviceProgram{std::move(*program), std::move(name), {}, {}, {}, {}, {}, std::move(*device)};
+  DeviceProgram read;
+  read.program = std::move(*program);
+  read.kernel_name = std::move(name);
+  read.device = std::move(*device);
+  return read;
 }
 
 /// What is wrong with the name of a machine model; a path is looked at when it is read.
@@ -36,6 +40,10 @@ std::string check_device(const std::string& text) {
   if (std::find(known.begin(), known.end(), text) != known.end()) return "";
   return fmt::format("there is no device '{}'; the devices are {}, or PATH.json, a machine model of your own", text,
                      fmt::join(known, ", "));
+}
+
+std::string check_planner(const std::string& text) {
+  return planner::kind_of(text) ? "" : fmt::format("there is no planner '{}': rules, greedy, modulo or auto", text);
 }
 
 }  // namespace
@@ -74,6 +82,15 @@ Diagnostics no_code(const machine::Device& device, const Loc& loc) {
   return found;
 }
 
+Result<pipeline::Derived> derive_again(const DeviceProgram& program, const place::Assumptions& assumptions) {
+  if (program.schedule) return pipeline::derive(*program.tile, program.device, {assumptions, program.schedule});
+  planner::Options planning = program.planning;
+  planning.assumptions = assumptions;
+  auto planned = planner::plan(*program.tile, program.device, planning);
+  if (!planned) return planned.diagnostics();
+  return std::move(planned->derived);
+}
+
 Result<plan::Schedule> read_schedule(const std::string& path) {
   auto source = runtime::read_source(path);
   if (!source) return source.diagnostics();
@@ -82,7 +99,16 @@ Result<plan::Schedule> read_schedule(const std::string& path) {
 
 void add_schedule_flag(const Options& options, DeviceFlags& flags) {
   options.add("--schedule", flags.schedule,
-              "schedule to carry out, text or JSON (default: what the author wrote, by the rules)");
+              "schedule to carry out, text or JSON (default: what the author wrote, else a planner's)");
+  add_planner_flag(options, flags.planner);
+}
+
+void add_planner_flag(const Options& options, std::string& planner) {
+  options
+      .add("--planner", planner,
+           "who plans the loops whose author left that open: rules (they do not overlap), greedy, modulo, or auto, the "
+           "best of all by prediction (default: auto)")
+      .check(check_planner);
 }
 
 Result<DeviceProgram> load_device_program(const ProgramOptions& options, const DeviceFlags& flags,
@@ -106,20 +132,32 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
   if (name.empty()) name = schedule ? schedule->device : "h200";
   auto device = machine::load_device(name);
   if (!device) return device.diagnostics();
-  if (device->target == machine::Target::npu) {
-    auto made = npu::derive(session->kernel, *device, schedule);
-    if (!made) return made.diagnostics();
-    roles::Program program = made->made.program;
-    return DeviceProgram{std::move(program),          session->kernel_name, session->kernel, {}, std::move(*made), {},
-                         std::move(session->program), std::move(*device)};
-  }
-  pipeline::DeriveOptions how{pipeline::assume(session->kernel, dims), std::move(schedule)};
-  auto derived = pipeline::derive(session->kernel, *device, how);
-  if (!derived) return derived.diagnostics();
-  DeviceProgram made{derived->program, session->kernel_name, session->kernel, {}, {}, {}, {}, std::move(*device)};
-  made.derived = std::move(*derived);
-  made.options = std::move(how);
+  DeviceProgram made;
+  made.kernel_name = session->kernel_name;
+  made.tile = session->kernel;
+  made.assumptions = pipeline::assume(session->kernel, dims);
+  made.schedule = std::move(schedule);
+  made.planning = {*planner::kind_of(flags.planner), made.assumptions, dims};
+  made.device = std::move(*device);
   made.file = std::move(session->program);
+  if (made.device.target == machine::Target::npu) {
+    auto lowered = npu::derive(*made.tile, made.device, made.schedule);
+    if (!lowered) return lowered.diagnostics();
+    made.npu = std::move(*lowered);
+    made.program = made.npu->made.program;
+    return made;
+  }
+  if (made.schedule) {
+    auto derived = derive_again(made, made.assumptions);
+    if (!derived) return derived.diagnostics();
+    made.derived = std::move(*derived);
+  } else {
+    auto planned = planner::plan(*made.tile, made.device, made.planning);
+    if (!planned) return planned.diagnostics();
+    made.derived = std::move(planned->derived);
+    made.planned = std::move(*planned);
+  }
+  made.program = made.derived->program;
   return made;
 }
 

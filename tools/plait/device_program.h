@@ -2,7 +2,7 @@
 
 #include "machine/load.h"
 #include "npu/lower/derive.h"
-#include "pipeline/derive.h"
+#include "planner/planner.h"
 #include "session.h"
 
 namespace plait::cli {
@@ -14,15 +14,19 @@ struct DeviceProgram {
   std::optional<ir::Kernel> tile;            ///< tile programs
   std::optional<pipeline::Derived> derived;  ///< tile programs on GPUs
   std::optional<npu::Derived> npu;           ///< tile programs on NPUs
-  pipeline::DeriveOptions options;           ///< tile programs: with what it was derived
-  Program file;                              ///< tile programs
-  machine::Device device;                    ///< that it was verified on
+  place::Assumptions assumptions;            ///< tile programs: with what it was derived
+  std::optional<plan::Schedule> schedule;    ///< that was given
+  planner::Planned planned;                  ///< where loops were planned; without `derived`, which stands above
+  planner::Options planning;
+  Program file;            ///< tile programs
+  machine::Device device;  ///< that it was verified on
 };
 
 /// How a tile program is brought to a device.
 struct DeviceFlags {
   std::string device;    ///< machine model; empty: that of the schedule or of the role program, else h200
-  std::string schedule;  ///< file; empty: the rules planner's
+  std::string schedule;  ///< file; empty: a planner's
+  std::string planner = "auto";
 };
 /// An option that names a machine model: a known one, or the path of one's own.
 Option add_device(const Options& options, const std::string& names, std::string& into, const std::string& help);
@@ -31,6 +35,10 @@ Diagnostics no_code(const machine::Device& device, const Loc& loc);
 /// Of the GPU or NPU that a role program is for: the model that `named` names, else the one that the program names.
 Result<machine::Device> device_of(const roles::Program& program, const std::string& named);
 void add_schedule_flag(const Options& options, DeviceFlags& flags);
+void add_planner_flag(const Options& options, std::string& planner);
+
+/// The program again, for calls of another alignment.
+Result<pipeline::Derived> derive_again(const DeviceProgram& program, const place::Assumptions& assumptions);
 
 /// A schedule file: text, or JSON where its name ends in .json.
 Result<plan::Schedule> read_schedule(const std::string& path);

@@ -105,7 +105,9 @@ void show_layouts(const roles::Program& program, const ExplainFlags& flags, Outc
 
 /// What other kernels the program becomes where calls' tensors are aligned otherwise.
 void show_variants(const DeviceProgram& read, Outcome& outcome) {
-  auto variants = explain::alignment_variants(*read.tile, read.device, read.options, *read.derived);
+  auto variants =
+      explain::alignment_variants(*read.tile, read.assumptions, *read.derived,
+                                  [&](const place::Assumptions& other) { return derive_again(read, other); });
   outcome.text += explain::text(variants);
   std::vector<Report> list;
   for (const explain::AlignmentVariant& variant : variants) {
@@ -117,6 +119,33 @@ void show_variants(const DeviceProgram& read, Outcome& outcome) {
     list.push_back(std::move(one));
   }
   outcome.report.set("variants", list);
+}
+
+/// What planned the loops whose author left that open, and what else there was.
+void show_planning(const planner::Planned& planned, Outcome& outcome) {
+  outcome.text += planner::text(planned);
+  std::vector<Report> loops, candidates;
+  for (const planner::PlannedLoop& loop : planned.loops) {
+    Report one;
+    one.set("loop", graph::text_of(loop.loop));
+    one.set("planner", loop.planner);
+    one.set("ii", loop.ii);
+    one.set("resource_bound", loop.bounds.resource);
+    one.set("recurrence_bound", loop.bounds.recurrence);
+    one.set("critical", loop.bounds.critical);
+    one.set("optimal", loop.optimal);
+    one.set("costs", loop.costs);
+    loops.push_back(std::move(one));
+  }
+  for (const planner::Candidate& candidate : planned.candidates) {
+    Report one;
+    one.set("schedule", candidate.what);
+    if (candidate.predicted) one.set("predicted", *candidate.predicted);
+    one.set("refused", candidate.refused);
+    candidates.push_back(std::move(one));
+  }
+  outcome.report.set("planned", loops);
+  outcome.report.set("candidates", candidates);
 }
 
 void check(const ExplainFlags& flags) {
@@ -146,6 +175,7 @@ Outcome explain_program(const ExplainFlags& flags) {
     describe(npu, outcome.report);
     outcome.text = explain::text(npu, what);
   }
+  show_planning(read.planned, outcome);
   if (read.derived) show_variants(read, outcome);
   if (!flags.timeline.empty() && !outcome.diagnostics.has_errors()) draw_timeline(call, flags, what, outcome);
   if (flags.layouts || !flags.layout_svg.empty()) show_layouts(read.program, flags, outcome);

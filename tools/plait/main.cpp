@@ -129,6 +129,7 @@ int run(int argc, char** argv) {
   add_sim(line, command);
   add_graph(line, command);
   add_schedule(line, command);
+  add_plan(line, command);
   add_model(line, command);
   add_explain(line, command);
   if (auto answer = line.parse(argc, argv)) {

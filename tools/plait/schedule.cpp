@@ -18,7 +18,7 @@ namespace {
 
 struct ScheduleOptions {
   ProgramOptions program;
-  std::string device = "h200";
+  std::string device = "h200", planner = "auto";
   std::string given;
 };
 
@@ -38,6 +38,13 @@ Diagnostics memory_of_npu(const ir::Kernel& kernel, const plan::Schedule& schedu
   return npu ? npu::check_memory(kernel, schedule, device, by_rules) : Diagnostics();
 }
 
+/// Whether a loop of the kernel leaves it to a planner.
+bool is_open(const ir::Kernel& kernel) {
+  auto graphs = graph::build(kernel);
+  return std::any_of(graphs.begin(), graphs.end(),
+                     [](const graph::TaskGraph& graph) { return planner::is_open(graph); });
+}
+
 Outcome schedule(const ScheduleOptions& options) {
   refuse_roles(options.program, "schedule");
   lang::Bindings bindings = parse_assignments(options.program.bindings, "-D");
@@ -51,6 +58,13 @@ Outcome schedule(const ScheduleOptions& options) {
     session->kernel = std::move(*separated);
   }
   if (options.given.empty()) {
+    if (!place::missing_features(session->kernel, *device).has_errors() && is_open(session->kernel)) {
+      auto planned = planner::plan(session->kernel, *device, {*planner::kind_of(options.planner), {}, {}});
+      if (!planned) return failed(planned.diagnostics());
+      std::vector<Note> reasons;
+      for (const place::Remark& remark : planned->derived.remarks) reasons.push_back({remark.loc, remark.text});
+      return deliver(planned->derived.schedule, reasons);
+    }
     auto made = plan::plan_by_rules(session->kernel, *device);
     if (!made) return failed(made.diagnostics());
     if (Diagnostics full = memory_of_npu(session->kernel, made->schedule, *device, true); full.has_errors())
@@ -78,6 +92,7 @@ void add_schedule(CommandLine& line, Command& command) {
   auto options = std::make_shared<ScheduleOptions>();
   add_program_options(sub, command, options->program, true, "tile program");
   add_device(sub, "--device", options->device, "machine that it is for (default: h200)");
+  add_planner_flag(sub, options->planner);
   sub.add("--schedule", options->given, "schedule to check and print: its text, or JSON where it ends in .json");
   sub.chosen([options, &command] { command.action = [options] { return schedule(*options); }; });
 }

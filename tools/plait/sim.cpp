@@ -25,7 +25,7 @@ namespace {
 struct SimFlags {
   ProgramOptions program;
   std::vector<std::string> dims, scalars, inputs, sizes;
-  std::string device, schedule, reference;
+  std::string device, schedule, reference, planner = "auto";
   std::uint64_t seed = 0;
   std::uint64_t interleavings = 1;
   int sms = 0;
@@ -64,7 +64,7 @@ struct Loaded {
 
 Result<Loaded> load(const SimFlags& flags, const Dims& dims) {
   lang::Bindings bindings = parse_assignments(flags.program.bindings, "-D");
-  auto read = load_device_program(flags.program, {flags.device, flags.schedule}, dims);
+  auto read = load_device_program(flags.program, {flags.device, flags.schedule, flags.planner}, dims);
   if (!read) return read.diagnostics();
   roles::Program* program = &read->program;
   const machine::Device* device = &read->device;
@@ -444,7 +444,9 @@ void add_sim(CommandLine& line, Command& command) {
   add_program_options(sub, command, flags->program);
   add_device(sub, "--device", flags->device,
              "machine model that gives the costs, and that a tile program is for (default: that of the program, h200)");
-  sub.add("--schedule", flags->schedule, "schedule of a tile program (default: what the author wrote)");
+  sub.add("--schedule", flags->schedule,
+          "schedule of a tile program (default: what the author wrote, else a planner's)");
+  add_planner_flag(sub, flags->planner);
   add_assignments(sub, "--dim", flags->dims, "value of a dim, e.g. --dim M=128");
   sub.add("--size", flags->sizes, "simulate again with these dims changed, e.g. --size M=64,K=320")
       .type_name("NAME=VALUE,...")

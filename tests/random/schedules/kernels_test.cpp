@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <set>
 
+#include "pipeline/assume.h"
+#include "planner/planner.h"
 #include "random/schedules/trial.h"
 #include "roundtrip.h"
 
@@ -180,12 +182,34 @@ class Programs {
     plan::Schedule schedule = serial_schedule(program->scheduled(), 0);
     schedule.loops = staged_loops(program->scheduled(), c.stages);
     schedule.place.work.kind = c.work;
-    const ScheduledProgram::Finding found = program->run(schedule);
+    run(*program, schedule);
+  }
+
+  /// What a planner makes of all loops, whatever their author says.
+  void check(planner::Kind kind, std::int64_t trips) {
+    SCOPED_TRACE(fmt::format("{}: planner {}, {} iterations", sample_.label, planner::name_of(kind), trips));
+    if (sample_.each != 0) trips = std::max<std::int64_t>(trips, 1);
+    ScheduledProgram* program = of(trips);
+    if (program == nullptr) return;
+    planner::Options options;
+    options.kind = kind;
+    options.all = true;
+    const Dims dims = sample_.dims(trips);
+    options.dims = dims;
+    options.assumptions = pipeline::assume(*load_sample(sample_, trips), dims);
+    auto planned = planner::plan(*load_sample(sample_, trips), device_, options);
+    ASSERT_TRUE(planned.ok()) << planned.diagnostics().render();
+    EXPECT_FALSE(planned->loops.empty()) << planner::text(*planned);
+    run(*program, planned->derived.schedule);
+  }
+
+ private:
+  static void run(ScheduledProgram& program, const plan::Schedule& schedule) {
+    const ScheduledProgram::Finding found = program.run(schedule);
     EXPECT_EQ(found.refused, "");
     if (!found.problem.empty()) ADD_FAILURE() << found.problem << "\n" << plan::print(schedule);
   }
 
- private:
   ScheduledProgram* of(std::int64_t trips) {
     auto [it, fresh] = made_.emplace(trips, nullptr);
     if (!fresh) return it->second.get();
@@ -228,6 +252,23 @@ TEST_P(Kernels, AnyStagesAndTripsGiveTheSameBytes) {
   Programs programs(all.at(number), machine.device());
   for (const Case& c : whole ? all_cases(all.size()) : pairwise(all.size(), rng)) {
     if (c.sample == number) programs.check(c);
+  }
+}
+
+/// In the suite each planner meets each kernel on each device, with two trip counts.
+TEST_P(Kernels, AnyPlannerGivesTheSameBytes) {
+  const auto [tma, number] = GetParam();
+  const std::vector<Sample> all = samples();
+  Rng rng(900 + 2 * number + (tma ? 1 : 0));
+  const bool whole = std::getenv("PLAIT_SOAK") != nullptr;
+  Programs programs(all.at(number), tma ? gpu() : gpu_without_tma());
+  for (planner::Kind kind : {planner::Kind::greedy, planner::Kind::modulo}) {
+    if (whole) {
+      for (std::int64_t trips = 0; trips <= 7; ++trips) programs.check(kind, trips);
+      continue;
+    }
+    programs.check(kind, rng.between(0, 2));
+    programs.check(kind, rng.between(3, 7));
   }
 }
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "explain/explain.h"
+#include "plan/costs.h"
+
+namespace plait::planner {
+
+/// What the tasks of a loop cost one replica of the role that computes.
+struct LoopCosts {
+  std::vector<plan::TaskCost> tasks;  ///< by node of the graph
+  std::vector<bool> ahead;            ///< loads that are made stages ahead of their readers
+  int replicas = 1;
+};
+
+/// From the statements that the tasks became in a role program of the kernel, by the rates that the simulator charges;
+/// what the author gave with `task` overrules. `loop` explains the loop in that program.
+LoopCosts costs_of(const graph::TaskGraph& graph, const explain::Loop& loop, const roles::Program& program,
+                   const machine::Device& device);
+
+}  // namespace plait::planner

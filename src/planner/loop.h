@@ -1,0 +1,29 @@
+#pragma once
+
+#include "plan/problem.h"
+#include "plan/schedule.h"
+#include "planner/costs.h"
+
+namespace plait::planner {
+
+/// How the replicas of the role that computes stand to each other.
+enum class Turns {
+  together,  ///< no order: what one does with a unit, all do
+  in_turns,  ///< each a part of the interval behind the one before it (ping-pong), held by ordering tokens
+};
+
+/// The tasks of a loop that the role that computes carries out, as a problem of times.
+struct LoopProblem {
+  plan::Problem problem;
+  std::vector<std::size_t> nodes;  ///< of the graph, by task
+  Turns turns = Turns::together;
+};
+LoopProblem problem_of(const graph::TaskGraph& graph, const LoopCosts& costs, Turns turns);
+
+/// The plan that carries a timetable out. Loads stand in stage 0, in program order; their tiles get the slots that
+/// hide their latency at this interval and what their readers hold on to. `load`: whether a role of its own loads.
+plan::LoopPlan plan_of(const graph::TaskGraph& graph, const LoopCosts& costs, const LoopProblem& problem,
+                       const plan::Timetable& table, const std::string& planner, const machine::Device& device,
+                       bool load);
+
+}  // namespace plait::planner

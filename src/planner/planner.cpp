@@ -1,0 +1,337 @@
+#include "planner/planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "explain/explain.h"
+#include "plan/greedy.h"
+#include "plan/modulo.h"
+#include "plan/rules.h"
+#include "planner/loop.h"
+#include "planner/rate.h"
+#include "planner/reopen.h"
+
+namespace plait::planner {
+
+using graph::TaskGraph;
+
+std::string_view name_of(Kind kind) {
+  switch (kind) {
+    case Kind::rules:
+      return "rules";
+    case Kind::greedy:
+      return "greedy";
+    case Kind::modulo:
+      return "modulo";
+    case Kind::automatic:
+      return "auto";
+  }
+  return {};
+}
+
+std::optional<Kind> kind_of(std::string_view name) {
+  for (Kind kind : {Kind::rules, Kind::greedy, Kind::modulo, Kind::automatic}) {
+    if (name_of(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
+
+bool is_open(const TaskGraph& graph) { return !graph.asked.stages && graph.asked.order.empty(); }
+
+namespace {
+
+constexpr int kMostStages = 4;        // that the rules planner is tried with
+constexpr int kMostOccupancy = 4;     // blocks of a multiprocessor that are tried
+constexpr std::size_t kKept = 2;      // schedules that are tried with more blocks, and with other orders of tiles
+constexpr double kTurnsWorth = 0.95;  // of the interval of replicas side by side
+constexpr double kWorth = 1.01;       // a plan that needs more of the machine has to be this much better
+
+/// A schedule, and what became of it.
+struct Entry {
+  Candidate told;
+  plan::Schedule schedule;
+  std::optional<pipeline::Derived> derived;
+  std::vector<PlannedLoop> loops;
+};
+
+class Planner {
+ public:
+  Planner(const ir::Kernel& kernel, const machine::Device& device, const Options& options,
+          std::vector<TaskGraph> graphs, pipeline::Derived base)
+      : kernel_(kernel), device_(device), options_(options), graphs_(std::move(graphs)), base_(std::move(base)) {}
+
+  Planned run() {
+    learn();
+    // Of schedules that are as good as each other the first one is taken.
+    if (options_.kind != Kind::greedy) by_weights(Kind::modulo);
+    if (options_.kind != Kind::modulo) by_weights(Kind::greedy);
+    if (options_.kind == Kind::automatic) {
+      for (int stages = kMostStages; stages > 0; --stages) by_rules(stages);
+    }
+    more_blocks();
+    if (uneven()) pairs();
+    return choose();
+  }
+
+ private:
+  bool loads() const {
+    return std::any_of(base_.program.roles.begin(), base_.program.roles.end(),
+                       [](const roles::Role& role) { return role.name == "load"; });
+  }
+
+  /// What the tasks cost, and by which unit schedules are compared.
+  void learn() {
+    sim::Costs rates = sim::costs_of(device_);
+    std::vector<explain::Loop> explained = explain::explain_loops(base_.program, rates, kernel_, base_.schedule);
+    explain::Busy all;
+    for (const TaskGraph& graph : graphs_) {
+      std::string name = graph::text_of(graph.loop);
+      auto loop =
+          std::find_if(explained.begin(), explained.end(), [&](const explain::Loop& l) { return l.name == name; });
+      PLAIT_ASSERT(loop != explained.end(), "a loop that nobody explains");
+      costs_.push_back(costs_of(graph, *loop, base_.program, device_));
+      all += loop->busy;
+      length_ += std::max(loop->sequence, loop->resource_ii);
+    }
+    unit_ = explain::busiest(all);
+  }
+
+  /// Everything but the loops that are planned, with names for the roles where there are two.
+  plan::Schedule frame() const {
+    plan::Schedule schedule = base_.schedule;
+    if (!loads()) return schedule;
+    for (const roles::Role& role : base_.program.roles) {
+      plan::Role named;
+      named.name = role.name;
+      named.warps = role.warps;
+      named.replicas = role.replicas;
+      schedule.place.roles.push_back(named);
+    }
+    for (plan::LoopPlan& loop : schedule.loops) name_roles(loop);
+    return schedule;
+  }
+
+  /// Of a loop that keeps what its author wrote: what is loaded ahead passes through rings.
+  void name_roles(plan::LoopPlan& loop) const {
+    auto at = std::find_if(graphs_.begin(), graphs_.end(), [&](const TaskGraph& g) { return g.loop == loop.loop; });
+    const LoopCosts& costs = costs_[static_cast<std::size_t>(at - graphs_.begin())];
+    for (std::size_t i = 0; i < at->nodes.size(); ++i) {
+      auto slot = std::find_if(loop.slots.begin(), loop.slots.end(),
+                               [&](const plan::Slot& s) { return s.stmt == at->nodes[i].name; });
+      slot->role = costs.ahead[i] ? "load" : "math";
+      if (!costs.ahead[i]) continue;
+      const std::string& tile = at->nodes[i].writes.front().buffer->name;
+      auto has = [&](const plan::Ring& ring) { return ring.buffers.front() == tile; };
+      if (std::none_of(loop.rings.begin(), loop.rings.end(), has))
+        loop.rings.push_back({{tile}, loop.copies(tile), {}});
+      std::erase_if(loop.versions, [&](const plan::Versions& v) { return v.buffer == tile; });
+    }
+  }
+
+  plan::LoopPlan& place_of(plan::Schedule& schedule, const TaskGraph& graph) const {
+    return *std::find_if(schedule.loops.begin(), schedule.loops.end(),
+                         [&](const plan::LoopPlan& l) { return l.loop == graph.loop; });
+  }
+
+  void by_rules(int stages) {
+    Entry entry;
+    entry.told.what = fmt::format("rules, stages={}", stages);
+    entry.schedule = base_.schedule;
+    for (const TaskGraph& graph : graphs_) {
+      if (!is_open(graph)) continue;
+      TaskGraph asked = graph;
+      asked.asked.stages = stages;
+      auto made = plan::plan_by_rules(asked, device_);
+      if (!made) return;
+      place_of(entry.schedule, graph) = made->loop;
+      entry.loops.push_back({graph.loop, graph.loc, "rules", {}, 0, false, "its author's rules weigh no times", ""});
+    }
+    consider(std::move(entry));
+  }
+
+  /// Replicas take turns where that makes the interval shorter: left to themselves they come to run side by side, and
+  /// none has the unit that the others wait for.
+  void by_weights(Kind kind) {
+    Entry side_by_side = weighed(kind, Turns::together);
+    bool several = std::any_of(costs_.begin(), costs_.end(), [](const LoopCosts& c) { return c.replicas > 1; });
+    if (!several || !loads()) {
+      consider(std::move(side_by_side));
+      return;
+    }
+    Entry in_turns = weighed(kind, Turns::in_turns);
+    double ratio = interval(in_turns) / interval(side_by_side);
+    bool taken = ratio < kTurnsWorth && consider(std::move(in_turns));
+    if (!taken) consider(std::move(side_by_side));
+  }
+
+  static double interval(const Entry& entry) {
+    double sum = 0;
+    for (const PlannedLoop& loop : entry.loops) sum += static_cast<double>(loop.ii);
+    return sum;
+  }
+
+  Entry weighed(Kind kind, Turns turns) const {
+    Entry entry;
+    entry.told.what = fmt::format("{}{}", name_of(kind), turns == Turns::in_turns ? ", replicas in turns" : "");
+    entry.schedule = frame();
+    for (std::size_t i = 0; i < graphs_.size(); ++i) {
+      const TaskGraph& graph = graphs_[i];
+      if (!is_open(graph)) continue;
+      LoopProblem problem = problem_of(graph, costs_[i], turns);
+      plan::Timetable table =
+          kind == Kind::greedy ? plan::plan_greedy(problem.problem) : plan::plan_modulo(problem.problem);
+      std::vector<std::string> broken = plan::certify(problem.problem, table);
+      PLAIT_ASSERT(broken.empty(), "a timetable does not keep what it is for: " + broken.front());
+      place_of(entry.schedule, graph) =
+          plan_of(graph, costs_[i], problem, table, std::string(name_of(kind)), device_, loads());
+      entry.loops.push_back({graph.loop, graph.loc, std::string(name_of(kind)), plan::bounds_of(problem.problem),
+                             table.ii, table.optimal, table.why_not,
+                             costs_[i].tasks.empty() ? "" : costs_[i].tasks.front().source});
+    }
+    return entry;
+  }
+
+  /// Blocks that share a multiprocessor fill each other's gaps.
+  void more_blocks() {
+    for (std::size_t best : leaders()) {
+      for (int blocks = 2; blocks <= kMostOccupancy; ++blocks) {
+        Entry entry = again(entries_[best], fmt::format("occupancy {}", blocks));
+        entry.schedule.place.work.occupancy = blocks;
+        if (!consider(std::move(entry))) break;
+      }
+    }
+  }
+
+  /// Whether tiles differ in what they cost, by the first axis of the grid.
+  bool uneven() const { return base_.schedule.place.work.kind == plan::WorkKind::plain && loads(); }
+
+  /// The first and the last tile together cost the same everywhere, so that blocks may stay.
+  void pairs() {
+    for (std::size_t best : leaders()) {
+      Entry entry = again(entries_[best], "persistent, paired");
+      entry.schedule.place.work.kind = plan::WorkKind::persistent;
+      entry.schedule.place.work.order = plan::TileOrder::paired;
+      consider(std::move(entry));
+    }
+  }
+
+  Entry again(const Entry& of, const std::string& with) const {
+    Entry entry;
+    entry.told.what = fmt::format("{}, {}", of.told.what, with);
+    entry.schedule = of.schedule;
+    entry.loops = of.loops;
+    return entry;
+  }
+
+  /// The best ones so far.
+  std::vector<std::size_t> leaders() const {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (entries_[i].derived) order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return entries_[a].told.predicted.value_or(0) > entries_[b].told.predicted.value_or(0);
+    });
+    if (order.size() > kKept) order.resize(kKept);
+    return order;
+  }
+
+  /// Rings get fewer slots until the schedule fits.
+  bool shrink(plan::Schedule& schedule) const {
+    plan::Ring* deepest = nullptr;
+    for (plan::LoopPlan& loop : schedule.loops) {
+      for (plan::Ring& ring : loop.rings) {
+        if (ring.depth > 1 && (deepest == nullptr || ring.depth > deepest->depth)) deepest = &ring;
+      }
+    }
+    if (deepest == nullptr) return false;
+    int depth = deepest->depth;
+    for (plan::LoopPlan& loop : schedule.loops) {
+      for (plan::Ring& ring : loop.rings) {
+        if (ring.depth == depth) --ring.depth;
+      }
+    }
+    return true;
+  }
+
+  /// Derives and predicts; false where nothing carries it out.
+  bool consider(Entry entry) {
+    pipeline::DeriveOptions how{options_.assumptions, entry.schedule, &graphs_};
+    while (true) {
+      how.schedule = entry.schedule;
+      auto derived = pipeline::derive(kernel_, device_, how);
+      if (derived) {
+        entry.derived = std::move(*derived);
+        break;
+      }
+      const Diagnostic& why = derived.diagnostics().list().front();
+      bool memory = why.rule == Rule::schedule_memory || why.rule == Rule::pipeline_capacity;
+      if (memory && shrink(entry.schedule)) continue;
+      entry.told.refused = why.message;
+      entries_.push_back(std::move(entry));
+      return false;
+    }
+    constexpr std::int64_t kTurns = 40, kLeast = 20'000, kMost = 120'000;
+    std::int64_t cycles = std::clamp(length_ * kTurns, kLeast, kMost);
+    entry.told.predicted = utilisation(entry.derived->program, device_, options_.dims, unit_, cycles);
+    entries_.push_back(std::move(entry));
+    return true;
+  }
+
+  Planned choose() {
+    Planned out;
+    out.compared = unit_;
+    std::size_t best = entries_.size();
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (!entries_[i].derived) continue;
+      if (best == entries_.size() ||
+          entries_[i].told.predicted.value_or(0) > kWorth * entries_[best].told.predicted.value_or(0))
+        best = i;
+    }
+    if (best == entries_.size()) {
+      out.derived = std::move(base_);
+      for (Entry& entry : entries_) {
+        out.derived.remarks.push_back({kernel_.loc, fmt::format("not planned: nothing carries out `{}`: {}",
+                                                                entry.told.what, entry.told.refused)});
+        out.candidates.push_back(std::move(entry.told));
+      }
+      return out;
+    }
+    out.derived = std::move(*entries_[best].derived);
+    out.loops = std::move(entries_[best].loops);
+    out.candidates.push_back(entries_[best].told);
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (i != best) out.candidates.push_back(std::move(entries_[i].told));
+    }
+    return out;
+  }
+
+  const ir::Kernel& kernel_;
+  const machine::Device& device_;
+  const Options& options_;
+  std::vector<TaskGraph> graphs_;
+  pipeline::Derived base_;
+  std::vector<LoopCosts> costs_;  ///< by graph
+  sim::Unit unit_ = sim::Unit::tensor;
+  std::int64_t length_ = 0;  ///< cycles of an iteration of each loop, nothing overlapping
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+Result<Planned> plan(const ir::Kernel& kernel, const machine::Device& device, const Options& options) {
+  if (options.all) {
+    Options left = options;
+    left.all = false;
+    return plan(reopened(kernel), device, left);
+  }
+  std::vector<TaskGraph> graphs = graph::build(kernel);
+  bool open = std::any_of(graphs.begin(), graphs.end(), is_open);
+  auto base = pipeline::derive(kernel, device, {options.assumptions, {}, nullptr});
+  if (!base) return base.diagnostics();
+  if (options.kind == Kind::rules || !open) return Planned{std::move(*base), {}, {}, {}};
+  return Planner(kernel, device, options, std::move(graphs), std::move(*base)).run();
+}
+
+}  // namespace plait::planner

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "explain/busy.h"
+#include "explain/table.h"
+#include "planner/planner.h"
+
+namespace plait::planner {
+
+namespace {
+
+std::string loop_text(const PlannedLoop& loop) {
+  std::string out = fmt::format("loop {}, planner {}", graph::text_of(loop.loop), loop.planner);
+  if (loop.ii == 0) return out + "\n";
+  out += fmt::format(": II {} cycles\n", loop.ii);
+  out += fmt::format("  at least {} for {}", loop.bounds.resource, loop.bounds.critical);
+  if (loop.bounds.recurrence > 0)
+    out += fmt::format(", {} for iterations that need the one before", loop.bounds.recurrence);
+  out += loop.optimal ? "; no shorter interval is possible\n" : fmt::format("; {}\n", loop.why_not);
+  out += fmt::format("  costs {}\n", loop.costs);
+  if (loop.bounds.recurrence > loop.bounds.resource) {
+    out += "  to go faster: what an iteration needs of the one before has to end earlier\n";
+  } else if (loop.ii <= loop.bounds.resource) {
+    out += fmt::format("  to go faster: {} has to do less an iteration, or something else has to do it\n",
+                       loop.bounds.critical);
+  } else {
+    out += "  to go faster: more replicas, or more blocks a multiprocessor, to fill the gaps\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string text(const Planned& planned) {
+  if (planned.candidates.empty()) return {};
+  std::string out = "\nplanned\n";
+  for (const PlannedLoop& loop : planned.loops) out += loop_text(loop);
+  out += fmt::format("schedules that were looked at; predicted: {}'s part of the time of one multiprocessor\n",
+                     explain::unit_name(planned.compared));
+  explain::Table table({"schedule", "predicted", ""}, "lrl");
+  for (const Candidate& c : planned.candidates) {
+    bool chosen = &c == &planned.candidates.front() && !planned.loops.empty();
+    std::string why = !c.refused.empty() ? "refused: " + c.refused : chosen ? "chosen" : "";
+    table.add({c.what, c.predicted ? fmt::format("{:.1f} %", 100 * *c.predicted) : "-", why});
+  }
+  return out + table.text(2);
+}
+
+}  // namespace plait::planner

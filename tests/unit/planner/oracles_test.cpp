@@ -1,0 +1,159 @@
+// What planners have to find, and what they say of it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "machine/load.h"
+#include "planner/planner.h"
+#include "roundtrip.h"
+
+namespace plait::planner {
+namespace {
+
+using testing::HasSubstr;
+
+ir::Kernel kernel_of(const std::string& text, const lang::Bindings& bindings = {}) {
+  auto kernel = plait::test::load(text, bindings);
+  if (!kernel) throw InternalError(kernel.diagnostics().render());
+  return *kernel;
+}
+std::string library_text(const std::string& name) {
+  return plait::test::read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, name));
+}
+
+Planned planned(const ir::Kernel& kernel, Kind kind, const std::string& device = "h200", bool all = false) {
+  Options options;
+  options.kind = kind;
+  options.all = all;
+  auto made = plan(kernel, *machine::load_device(device), options);
+  if (!made) throw InternalError(made.diagnostics().render());
+  return std::move(*made);
+}
+
+const plan::LoopPlan& loop_of(const Planned& planned) { return planned.derived.schedule.loops.at(0); }
+
+/// The nth statement of a kind in program order.
+const plan::Slot& slot(const Planned& planned, const std::string& kind, std::size_t nth = 0) {
+  for (const plan::Slot& s : loop_of(planned).slots) {
+    if (s.stmt.kind == kind && nth-- == 0) return s;
+  }
+  throw InternalError("no such statement: " + kind);
+}
+
+const lang::Bindings kWide = {{"dtype", "bf16"}, {"D", "128"}, {"block_M", "128"}, {"block_N", "128"}};
+const lang::Bindings kOneGroup = {{"dtype", "bf16"}, {"D", "128"}, {"block_M", "64"}, {"block_N", "128"}};
+
+/// The order of FlashAttention-3: the next QKᵀ, then P·V of the iteration before, the softmax under it.
+void expect_overlapped(const Planned& p) {
+  const plan::Slot &qk = slot(p, "gemm"), &pv = slot(p, "gemm", 1);
+  EXPECT_EQ(pv.stage, qk.stage + 1);
+  EXPECT_LT(qk.order, pv.order);
+  for (const char* statistics : {"reduce_max", "reduce_sum"}) {
+    EXPECT_EQ(slot(p, statistics).stage, qk.stage);
+    EXPECT_GT(slot(p, statistics).order, pv.order) << statistics;
+  }
+}
+
+TEST(Oracles, AttentionOfOneGroup) {
+  Planned p = planned(kernel_of(library_text("attention"), kOneGroup), Kind::modulo);
+  expect_overlapped(p);
+  EXPECT_TRUE(loop_of(p).tokens.empty());
+  const PlannedLoop& loop = p.loops.at(0);
+  EXPECT_GE(loop.ii, loop.bounds.resource);
+  EXPECT_THAT(text(p), HasSubstr(fmt::format("II {} cycles", loop.ii)));
+  EXPECT_THAT(text(p), HasSubstr(fmt::format("at least {} for {}", loop.bounds.resource, loop.bounds.critical)));
+}
+
+TEST(Oracles, AttentionOfTwoGroupsInTurns) {
+  Planned p = planned(kernel_of(library_text("attention"), kWide), Kind::modulo);
+  expect_overlapped(p);
+  const PlannedLoop& loop = p.loops.at(0);
+  EXPECT_EQ(loop.bounds.resource, 2048);  // four products of 64x128x128 at 2048 multiply-adds a cycle
+  EXPECT_EQ(loop.bounds.critical, "tensor");
+  EXPECT_LE(loop.ii, loop.bounds.resource * 11 / 10);
+  ASSERT_EQ(loop_of(p).tokens.size(), 1U);
+  EXPECT_EQ(loop_of(p).tokens[0].from, slot(p, "gemm", 1).stmt);
+  EXPECT_EQ(loop_of(p).tokens[0].to, slot(p, "gemm").stmt);
+}
+
+/// cb, dt and dA are read by what weighs cb, x only by the product behind it.
+TEST(Oracles, ChunkScanLoadsWeightsFirst) {
+  Planned p = planned(kernel_of(library_text("mamba2_chunk_scan")), Kind::modulo);
+  const plan::Slot &cb = slot(p, "copy"), &x = slot(p, "copy", 1), &dt = slot(p, "copy", 2),
+                   &decay = slot(p, "copy", 3);
+  for (const plan::Slot* early : {&cb, &dt, &decay}) EXPECT_LT(early->order, x.order);
+  EXPECT_EQ(x.role, "load");
+}
+
+TEST(Oracles, MatmulKeepsAProductUnderWay) {
+  const lang::Bindings tile = {{"dtype", "bf16"}, {"block_M", "128"}, {"block_N", "256"}, {"block_K", "64"}};
+  Planned p = planned(kernel_of(library_text("matmul_nt"), tile), Kind::modulo, "h200", true);
+  EXPECT_EQ(p.loops.at(0).ii, 1024);
+  EXPECT_TRUE(p.loops.at(0).optimal) << p.loops.at(0).why_not;
+  EXPECT_EQ(slot(p, "gemm").in_flight, 1);
+  EXPECT_GE(loop_of(p).copies("A_s"), 3);
+}
+
+TEST(Planner, TheSameInputGivesTheSamePlan) {
+  for (Kind kind : {Kind::greedy, Kind::modulo, Kind::automatic}) {
+    ir::Kernel kernel = kernel_of(library_text("attention"), kWide);
+    EXPECT_EQ(print(planned(kernel, kind).derived.schedule), print(planned(kernel, kind).derived.schedule));
+  }
+}
+
+TEST(Planner, WhatTheAuthorWroteStays) {
+  std::string text = library_text("matmul_nt");
+  Planned p = planned(kernel_of(text, {{"dtype", "bf16"}}), Kind::modulo);
+  EXPECT_TRUE(p.loops.empty());
+  EXPECT_EQ(loop_of(p).planner, "rules");
+  EXPECT_EQ(planner::text(p), "");
+}
+
+TEST(Planner, RulesLeaveOpenLoopsAlone) {
+  Planned p = planned(kernel_of(library_text("attention"), kWide), Kind::rules);
+  EXPECT_EQ(loop_of(p).planner, "rules");
+  EXPECT_EQ(loop_of(p).stages(), 1);
+}
+
+TEST(Planner, TellsWhatItLookedAt) {
+  Planned p = planned(kernel_of(library_text("mamba2_chunk_scan")), Kind::automatic);
+  std::string told = text(p);
+  EXPECT_THAT(told, HasSubstr("chosen"));
+  EXPECT_THAT(told, HasSubstr("rules, stages=2"));
+  EXPECT_THAT(told, HasSubstr("occupancy 2"));
+  EXPECT_THAT(told, HasSubstr("refused: "));
+  EXPECT_THAT(told, HasSubstr("costs modelled"));
+}
+
+/// What the author measured overrules the model.
+TEST(Planner, TasksWithCostsOfTheirOwn) {
+  std::string text = library_text("attention");
+  const std::string sum = "    reduce_sum(S, row_sum, dim=1, clear=false)\n";
+  text.replace(text.find(sum), sum.size(), "    task(latency=9000, ii=9000):\n  " + sum);
+  Planned p = planned(kernel_of(text, kOneGroup), Kind::modulo);
+  EXPECT_GE(p.loops.at(0).ii, 9000);
+}
+
+class Intervals : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+
+/// The least interval is no longer than the one of the list scheduler, and no shorter than the bounds.
+TEST_P(Intervals, OfModuloAreAtMostThoseOfGreedy) {
+  const auto [name, device] = GetParam();
+  ir::Kernel kernel = kernel_of(library_text(name), {{"dtype", "bf16"}});
+  Planned modulo = planned(kernel, Kind::modulo, device, true), greedy = planned(kernel, Kind::greedy, device, true);
+  ASSERT_EQ(modulo.loops.size(), greedy.loops.size());
+  for (std::size_t i = 0; i < modulo.loops.size(); ++i) {
+    EXPECT_LE(modulo.loops[i].ii, greedy.loops[i].ii);
+    EXPECT_GE(modulo.loops[i].ii, modulo.loops[i].bounds.least(1));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, Intervals,
+    testing::Combine(testing::Values("attention", "batched_matmul", "conv2d", "gemv", "layernorm", "matmul",
+                                     "matmul_bias_act", "matmul_nt", "matmul_tn", "rmsnorm", "softmax"),
+                     testing::Values("h200", "a100")),
+    [](const auto& at) { return fmt::format("{}_{}", std::get<0>(at.param), std::get<1>(at.param)); });
+
+}  // namespace
+}  // namespace plait::planner
