@@ -168,6 +168,35 @@ void Lowering::check_schedule() {
     for (const plan::Token& token : loop.tokens)
       refuse(token.at.loc, "a token: the vector cores of an NPU work on their rows side by side");
   }
+  walk(kernel_.body, [&](const Stmt& stmt) {
+    const auto* alloc = std::get_if<Alloc>(&stmt.node);
+    if (alloc != nullptr && copies_of(alloc->buffer) > 1) check_versions(kernel_.body, alloc->buffer);
+  });
+}
+
+/// Which of its copies a buffer's users outside of a loop would mean is not worked out.
+void Lowering::check_versions(const Body& body, const Buffer& buffer) {
+  for (const StmtRef& stmt : body) {
+    auto inner = [&](const Body& of) { check_versions(of, buffer); };
+    const auto* loop = std::get_if<For>(&stmt->node);
+    if (loop != nullptr && loop->kind != LoopKind::parallel) {
+      const plan::LoopPlan* plan = schedule_.find(stmt_names_.at(stmt.get()));
+      if (plan == nullptr || plan->copies(buffer->name) == 1) inner(loop->body);
+    } else if (const auto* node = std::get_if<If>(&stmt->node)) {
+      inner(node->then_body);
+      inner(node->else_body);
+    } else if (const auto* repeat = std::get_if<While>(&stmt->node)) {
+      inner(repeat->body);
+    } else if (const auto* task = std::get_if<Task>(&stmt->node)) {
+      inner(task->body);
+    } else {
+      Uses uses = uses_of(buffer, *stmt);
+      uses.fills = false;
+      if (uses.any())
+        refuse(stmt->loc, fmt::format("`{}` has several versions in a loop, and is used outside of it", buffer->name),
+               "leave the buffer at one version");
+    }
+  }
 }
 
 bool Lowering::supported() {

@@ -34,6 +34,7 @@ class Lowering {
   int copies_of(const ir::Buffer& buffer) const;
   bool supported();
   void check_schedule();
+  void check_versions(const ir::Body& body, const ir::Buffer& buffer);
   void check_tensors();
   void check_computed();
   void refuse(const Loc& loc, const std::string& what, const std::string& fix = {});
