@@ -13,22 +13,40 @@ namespace {
 /// Rows of tiles that are walked together, so that their operands stay in L2.
 constexpr int kGroup = 8;
 
+/// Whether what a loop loads follows the variable.
+bool loads_along(const For& loop, const Var& var, const VarMap& lets) {
+  bool found = false;
+  walk(loop.body, [&](const Stmt& stmt) {
+    const auto* op = std::get_if<TileOp>(&stmt.node);
+    if (op == nullptr || op->kind != OpKind::copy || op->operands[0].buffer->scope != Scope::global) return;
+    for (const Range& range : op->operands[0].ranges) {
+      walk(substitute(range.begin, lets), [&](const Expr& expr) {
+        const auto* ref = std::get_if<VarRef>(&expr.node);
+        found = found || (ref != nullptr && ref->var == var);
+      });
+    }
+  });
+  return found;
+}
+
 }  // namespace
 
 plan::Work default_work(const Kernel& kernel, const machine::Device& device) {
   plan::Work work;
-  bool loads_ahead = false, even = true;
+  bool loads_ahead = false, even = true, along_rows = false;
   const VarMap lets = lets_of(kernel);
   auto differs = [&](const ExprRef& bound) { return !is_of_the_call(bound, lets); };
   walk(kernel.body, [&](const Stmt& stmt) {
     const auto* loop = std::get_if<For>(&stmt.node);
     if (loop == nullptr || loop->kind != LoopKind::pipelined) return;
     loads_ahead = true;
+    along_rows = along_rows || loads_along(*loop, kernel.grid.front().var, lets);
     even = even && !differs(loop->axes.front().begin) && !differs(loop->axes.front().end);
   });
   if (!loads_ahead || !even) return work;
   if (place::is_hopper(device)) work.kind = plan::WorkKind::persistent;
-  if (kernel.grid.size() > 1) {
+  // Where tiles that follow each other along the first axis load alike, that order is the best already.
+  if (kernel.grid.size() > 1 && along_rows) {
     work.order = plan::TileOrder::grouped;
     work.group = kGroup;
   }

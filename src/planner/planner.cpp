@@ -45,7 +45,10 @@ constexpr int kMostStages = 4;        // that the rules planner is tried with
 constexpr int kMostOccupancy = 4;     // blocks of a multiprocessor that are tried
 constexpr std::size_t kKept = 2;      // schedules that are tried with more blocks, and with other orders of tiles
 constexpr double kTurnsWorth = 0.95;  // of the interval of replicas side by side
-constexpr double kWorth = 1.01;       // a plan that needs more of the machine has to be this much better
+// Of threads that load and of threads that compute, where fragments of the latter take most of what they have.
+constexpr int kFewRegisters = 24, kManyRegisters = 240;
+constexpr std::int64_t kCrowded = 160;
+constexpr double kWorth = 1.01;  // a plan that needs more of the machine has to be this much better
 
 /// A schedule, and what became of it.
 struct Entry {
@@ -95,6 +98,11 @@ class Planner {
       length_ += std::max(loop->sequence, loop->resource_ii);
     }
     unit_ = explain::busiest(all);
+    explain::Explanation whole = explain::explain(base_.program, device_, nullptr, nullptr);
+    for (const explain::RoleUse& role : whole.roles) {
+      bool two = role.replicas == 2 && role.warps == 4;
+      crowded_ = crowded_ || (role.name == "math" && two && role.fragments >= kCrowded);
+    }
   }
 
   /// Everything but the loops that are planned, with names for the roles where there are two.
@@ -106,6 +114,7 @@ class Planner {
       named.name = role.name;
       named.warps = role.warps;
       named.replicas = role.replicas;
+      if (crowded_) named.regs = role.name == "load" ? kFewRegisters : kManyRegisters;
       schedule.place.roles.push_back(named);
     }
     for (plan::LoopPlan& loop : schedule.loops) name_roles(loop);
@@ -198,6 +207,7 @@ class Planner {
       for (int blocks = 2; blocks <= kMostOccupancy; ++blocks) {
         Entry entry = again(entries_[best], fmt::format("occupancy {}", blocks));
         entry.schedule.place.work.occupancy = blocks;
+        for (plan::Role& role : entry.schedule.place.roles) role.regs.reset();
         if (!consider(std::move(entry))) break;
       }
     }
@@ -314,6 +324,7 @@ class Planner {
   pipeline::Derived base_;
   std::vector<LoopCosts> costs_;  ///< by graph
   sim::Unit unit_ = sim::Unit::tensor;
+  bool crowded_ = false;     ///< fragments leave few registers
   std::int64_t length_ = 0;  ///< cycles of an iteration of each loop, nothing overlapping
   std::vector<Entry> entries_;
 };
