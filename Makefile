@@ -26,7 +26,7 @@ run: build       ## the main job: matmul and attention on the CPU, .npy in, .npy
 
 test: build      ## the whole suite
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target plait_tests
-	@cd $(BUILD) && ctest -j $(JOBS) --output-on-failure --no-tests=error --timeout 300
+	@cd $(BUILD) && ctest -j $(JOBS) --output-on-failure --no-tests=error --timeout 900
 
 test-fast: build ## unit tests only
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target plait_tests

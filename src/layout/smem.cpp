@@ -123,6 +123,8 @@ Error box_place_error(const TmaBox& box, const SmemTile& tile, std::int64_t row,
     return fmt::format("begins at column {}, inside a panel of {}", column, tile.panel_columns());
   if (tile.span != 0 && row % 8 != 0) return fmt::format("begins at row {}, which is no multiple of 8", row);
   if (at % 128 != 0) return fmt::format("begins at byte {} of the tile; TMA takes a multiple of 128", at);
+  if (tile.copies > 1 && tile.copy_bytes() % 128 != 0)
+    return fmt::format("is one of copies of {} bytes; TMA takes multiples of 128", tile.copy_bytes());
   if (box.rows() > 1 && box.pitch() != tile.pitch())
     return fmt::format("has a pitch of {} bytes, the tile of {}", box.pitch(), tile.pitch());
   return {};

@@ -59,10 +59,34 @@ std::int64_t Lowering::shared_limit() const {
   return plan::shared_limit(placed_.device, schedule_.place.work.occupancy);
 }
 
+/// What so many blocks of a multiprocessor do not leave room for.
+Diagnostics Lowering::occupancy_obstacles(const roles::Program& program) const {
+  Diagnostics found;
+  const plan::Work& work = schedule_.place.work;
+  const Loc& asked = work.at.loc.known() ? work.at.loc : kernel_.loc;
+  std::int64_t threads = std::int64_t{roles::thread_count(program)} * work.occupancy;
+  if (std::int64_t most = placed_.device.limits->threads_per_unit.integer(); work.occupancy > 1 && threads > most) {
+    found.error(Rule::place_operation, asked,
+                fmt::format("occupancy {}: its blocks have {} threads together; a multiprocessor of {} holds {}",
+                            work.occupancy, threads, placed_.device.name, most));
+    return found;
+  }
+  constexpr int kLeastRegisters = 24;
+  for (const roles::Role& role : program.roles) {
+    if (work.occupancy == 1 || !role.regs || *role.regs >= kLeastRegisters) continue;
+    found.error(Rule::place_registers, asked,
+                fmt::format("occupancy {}: a thread of role `{}` would have {} registers, and needs {}", work.occupancy,
+                            role.name, std::max(*role.regs, 0), kLeastRegisters));
+    return found;
+  }
+  return found;
+}
+
 Diagnostics Lowering::check(const roles::Program& program) const {
   Diagnostics found;
   roles::Limits limits = roles::limits_of(placed_.device);
   limits.smem_block = shared_limit();
+  if (found = occupancy_obstacles(program); found.has_errors()) return found;
   std::int64_t bytes = roles::arena(roles::lower_channels(program)).bytes;
   if (bytes > limits.smem_block) {
     std::string rings;
@@ -76,8 +100,14 @@ Diagnostics Lowering::check(const roles::Program& program) const {
   Diagnostics broken = roles::verify(program, limits);
   for (const Diagnostic& d : broken.list()) {
     if (d.severity != Severity::error) continue;
-    PLAIT_ASSERT(d.rule == Rule::fragment_registers || d.rule == Rule::register_budget,
-                 "a derived role program is wrong:\n" + broken.render());
+    // What only a user's threads, replicas, occupancy and tokens bring about.
+    bool registers = d.rule == Rule::fragment_registers || d.rule == Rule::register_budget;
+    bool crowded = d.rule == Rule::role_threads || d.rule == Rule::barrier_id;
+    PLAIT_ASSERT(registers || crowded, "a derived role program is wrong:\n" + broken.render());
+    if (crowded) {
+      found.error(Rule::place_operation, kernel_.loc, d.message, "use fewer threads, replicas or tokens");
+      continue;
+    }
     found.error(Rule::place_registers, kernel_.loc, d.message, d.fix);
   }
   return found;

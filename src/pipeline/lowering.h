@@ -99,6 +99,7 @@ class Lowering {
   void let(const ir::Let& node);
   void begin_role();
   int registers(std::string_view role) const;
+  Diagnostics occupancy_obstacles(const roles::Program& program) const;
   std::int64_t shared_limit() const;  ///< bytes of a block
   Value counter(std::size_t ring) const { return counters_.at(ring); }
   int lead_of(std::size_t ring) const {

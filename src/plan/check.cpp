@@ -145,6 +145,10 @@ class Checker {
     Loc loc = schedule_.place.roles.empty() ? schedule_.at.loc : schedule_.place.roles.back().at.loc;
     const Work& work = schedule_.place.work;
     std::int64_t most = device_.limits->threads_per_block.integer();
+    if (std::int64_t held = device_.limits->blocks_per_unit.integer(); work.occupancy > held)
+      diags_.error(
+          Rule::schedule_value, work.at.loc,
+          fmt::format("occupancy {}; a multiprocessor of {} holds {} blocks", work.occupancy, device_.name, held));
     if (threads > most)
       diags_.error(Rule::schedule_value, loc,
                    fmt::format("the roles have {} threads; a block of {} has at most {}", threads, device_.name, most));
@@ -181,7 +185,7 @@ class Checker {
   }
 
   void memory() {
-    if (!device_.limits) return;
+    if (!device_.limits || schedule_.place.work.occupancy > device_.limits->blocks_per_unit.integer()) return;
     std::int64_t need = shared_bytes(schedule_, kernel_), limit = shared_limit(device_, schedule_.place.work.occupancy);
     if (need <= limit) return;
     int most = 1;

@@ -154,15 +154,9 @@ void Copies::box(const Met& met, const MapDecl& map, const SmemRef& ref) {
   layout::TmaBox box = layout::tma_box(map);
   TilePlace place = place_of(ref, met.ranges);
   if (!inside(check_, ref, place, box.rows(), box.extents.back())) return;
-  auto wrong = [&](std::int64_t row) {
-    return layout::box_place_error(box, layout::smem_tile(*ref.smem), row, place.column.example());
-  };
-  std::int64_t row = place.row.example();
-  auto found = wrong(row);
-  // Of slots that follow each other, the second one too.
-  if (!found && !place.row.constant() && row + place.row.step <= place.row.most) found = wrong(row + place.row.step);
   clean(check_, Rule::map_tile, loc_of(ref.loc, met.stmt),
-        fmt::format("the box of `{}` in `{}`", map.name, ref.smem->buffer->name), found);
+        fmt::format("the box of `{}` in `{}`", map.name, ref.smem->buffer->name),
+        layout::box_place_error(box, layout::smem_tile(*ref.smem), place.row.example(), place.column.example()));
 }
 
 void Copies::barrier(const Met& met, const MbarRef& ref) {

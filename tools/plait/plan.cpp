@@ -26,6 +26,7 @@ struct Tile {
 };
 
 /// Multiples of what the matrix instructions work on, up to the widest.
+constexpr std::size_t kMostChoices = 4096;
 const std::vector<std::string> kUsual = {"64", "128", "192", "256"};
 
 const syntax::Kernel* find_kernel(const syntax::File& file, const std::string& name) {
@@ -34,16 +35,6 @@ const syntax::Kernel* find_kernel(const syntax::File& file, const std::string& n
     if (kernel != nullptr && kernel->name == name) return kernel;
   }
   return nullptr;
-}
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    std::size_t comma = std::min(text.find(',', at), text.size());
-    parts.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return parts;
 }
 
 /// Those that --tile names, else every parameter `block…` that -D does not bind.
@@ -55,7 +46,9 @@ std::vector<Tile> tiles_of(const syntax::Kernel& kernel, const PlanFlags& flags,
   };
   for (const auto& [name, values] : parse_assignments(flags.tiles, "--tile")) {
     if (!is_parameter(name)) throw UsageError{fmt::format("--tile {}: {} has no such parameter", name, kernel.name)};
-    tiles.push_back({name, split(values)});
+    tiles.push_back({name, {}});
+    for (std::int64_t value : integers(fmt::format("--tile {}", name), values, {1, 1 << 16}))
+      tiles.back().values.push_back(std::to_string(value));
   }
   if (!tiles.empty()) return tiles;
   for (const syntax::CompileParam& p : kernel.compile_params) {
@@ -132,7 +125,29 @@ Outcome deliver(std::vector<Shape> shapes, const PlanFlags& flags, const machine
   if (!refused.empty()) outcome.text += "refused\n";
   for (const auto& [why, whats] : refused) outcome.text += fmt::format("  {}\n    {}\n", why, fmt::join(whats, "; "));
   outcome.report.set("shapes", reports);
+  if (legal == 0)
+    outcome.diagnostics.error(Rule::place_operation, {},
+                              fmt::format("no choice of tiles can be carried out on {}", device.name),
+                              "see why above, and name others with --tile");
   return outcome;
+}
+
+/// The program is right with what it says itself, and every dim of the call is known.
+Diagnostics check_call(const PlanFlags& flags, const lang::Bindings& bindings,
+                       const std::map<std::string, std::int64_t>& dims) {
+  auto session = load_kernel(flags.program.path, flags.program.kernel, bindings);
+  if (!session) return session.diagnostics();
+  check_dims(session->kernel, dims);
+  for (const ir::Var& dim : session->kernel.dims) {
+    if (!dims.contains(dim->name))
+      throw UsageError{
+          fmt::format("--dim {}: the time of a call is predicted, of which every extent is needed", dim->name)};
+  }
+  Diagnostics found;
+  if (graph::build(session->kernel).empty())
+    found.error(Rule::place_operation, session->kernel.loc, "there is nothing to plan: no loop is pipelined",
+                "write `for k in pipelined(n):`");
+  return found;
 }
 
 Outcome plan_tiles(const PlanFlags& flags) {
@@ -144,8 +159,18 @@ Outcome plan_tiles(const PlanFlags& flags) {
   if (!name) return failed(name.diagnostics());
   auto device = machine::load_device(flags.device);
   if (!device) return failed(device.diagnostics());
+  if (device->target != machine::Target::cuda) {
+    Diagnostics found;
+    found.error(Rule::place_device, {}, fmt::format("tiles are planned for GPUs, and {} is none", device->name),
+                "name a GPU's model, e.g. --device h200");
+    return failed(found);
+  }
   auto dims = dims_of(flags.dims, "--dim");
   std::vector<Tile> tiles = tiles_of(*find_kernel(program->file, *name), flags, bindings);
+  if (Diagnostics found = check_call(flags, bindings, dims); found.has_errors()) return failed(found);
+  std::size_t choices = 1;
+  for (const Tile& tile : tiles) choices *= std::min(tile.values.size(), kMostChoices + 1);
+  if (choices > kMostChoices) throw UsageError{fmt::format("--tile: more than {} choices", kMostChoices)};
   std::vector<Shape> shapes;
   each_choice(tiles, 0, bindings, "", [&](const std::string& what) {
     shapes.push_back(look_at(flags, *device, bindings, dims, what.empty() ? "as it is" : what));

@@ -152,6 +152,8 @@ TEST(Check, ScheduleValue) {
               HasSubstr("'A_s' has 0 versions [schedule-value]"));
   EXPECT_THAT(found(replaced(kGood, "place:\n", "place:\n  work plain, cluster (8, 4)\n")),
               HasSubstr("a cluster of 32 blocks; h200 has at most"));
+  EXPECT_THAT(found(replaced(kGood, "place:\n", "place:\n  work plain, occupancy 2\n")),
+              HasSubstr(", times 2 blocks; h200 has 65536 [schedule-registers]"));
   EXPECT_THAT(found(replaced(kGood, "place:\n", "place:\n  work stream_k, split_k 2\n")),
               HasSubstr("split_k 2 and stream_k both say into which pieces tiles are cut [schedule-value]"));
   EXPECT_THAT(found(replaced(kGood, "warps 4, regs 40", "warps 32, regs 24")),

@@ -170,6 +170,7 @@ Schedule random_schedule(std::uint64_t seed) {
   s.place.work.cluster_x = 1 + pick(2);
   s.place.work.heads = 1 + pick(3);
   s.place.work.split_k = 1 + pick(3);
+  s.place.work.occupancy = 1 + pick(3);
   for (int i = pick(3); i > 0; --i) {
     Role role{name(), 1 + pick(8), 1 + pick(3), Axis::rows, {}, {}};
     if (role.replicas > 1) role.over = static_cast<Axis>(pick(2));
