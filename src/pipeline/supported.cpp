@@ -32,6 +32,9 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
     if (role.name != "load" && role.name != "math")
       refuse_schedule(role.at.loc, fmt::format("role {} (the roles are load and math)", role.name));
     if (role.warps != 4) refuse_schedule(role.at.loc, fmt::format("a role of {} warps", role.warps));
+    if (role.name == "math" && role.replicas != placed_.replicas)
+      refuse_schedule(role.at.loc, fmt::format("{} replicas of the role math (the rows of this kernel go to {})",
+                                               role.replicas, placed_.replicas));
     if (role.over != plan::Axis::rows) refuse_schedule(role.at.loc, "replicas over columns");
     if (role.name == "load" && role.replicas != 1)
       refuse_schedule(role.at.loc, "several replicas of the role that loads");

@@ -95,6 +95,21 @@ class LoopChecker {
     }
   }
 
+  /// A unit that cannot do what the statement does.
+  void unit(const Slot& slot) {
+    auto node = graph_.find(slot.stmt);
+    if (!node) return;
+    using machine::UnitKind;
+    ir::Unit work = graph_.nodes[*node].unit;
+    bool multiplies = slot.unit == UnitKind::tensor || slot.unit == UnitKind::cube, moves = slot.unit == UnitKind::tma;
+    bool wrong = (multiplies && work != ir::Unit::matrix) || (moves && work != ir::Unit::dma);
+    if (!wrong) return;
+    diags_.error(Rule::schedule_value, slot_loc(slot),
+                 fmt::format("{} has unit {}, which {}", quoted(slot.stmt), machine::name_of(slot.unit),
+                             multiplies ? "multiplies matrices" : "moves boxes of tensors"),
+                 "leave the unit that `plait schedule` prints");
+  }
+
   void stages_and_orders() {
     std::map<int, const Slot*> orders;
     for (const Slot& slot : plan_.slots) {
@@ -108,6 +123,7 @@ class LoopChecker {
                    "give every statement stage 0")
             .notes.push_back({graph_.jump->loc, "the loop may end here"});
       }
+      unit(slot);
       if (slot.order < 0)
         diags_.error(Rule::schedule_order, slot_loc(slot),
                      fmt::format("{} has order {}", quoted(slot.stmt), slot.order));

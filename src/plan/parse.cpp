@@ -97,10 +97,11 @@ class Parser {
     LoopPlan plan;
     plan.loop = line_->statement();
     if (line_->accept(":")) {
+      std::set<std::string_view> seen;
       do {
-        if (line_->accept("planner")) {
+        if (line_->accept("planner") && once(seen, "planner")) {
           plan.planner = line_->name("the name of the planner");
-        } else if (line_->accept("ii")) {
+        } else if (line_->accept("ii") && once(seen, "ii")) {
           plan.ii = line_->integer("ii", 0, kMostCycles);
         } else {
           line_->expected("planner or ii");

@@ -152,6 +152,10 @@ TEST(Check, ScheduleValue) {
               HasSubstr("'A_s' has 0 versions [schedule-value]"));
   EXPECT_THAT(found(replaced(kGood, "place:\n", "place:\n  work plain, cluster (8, 4)\n")),
               HasSubstr("a cluster of 32 blocks; h200 has at most"));
+  EXPECT_THAT(found(replaced(kGood, "copy@10: role load, unit tma", "copy@10: role load, unit tensor")),
+              HasSubstr("'copy@10' has unit tensor, which multiplies matrices [schedule-value]"));
+  EXPECT_THAT(found(replaced(kGood, "gemm@11: role math, unit tensor", "gemm@11: role math, unit tma")),
+              HasSubstr("'gemm@11' has unit tma, which moves boxes of tensors [schedule-value]"));
   EXPECT_THAT(found(replaced(kGood, "place:\n", "place:\n  work plain, occupancy 2\n")),
               HasSubstr(", times 2 blocks; h200 has 65536 [schedule-registers]"));
   EXPECT_THAT(found(replaced(kGood, "place:\n", "place:\n  work stream_k, split_k 2\n")),
