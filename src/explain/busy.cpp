@@ -137,7 +137,18 @@ class Counter {
   Busy one(const roles::StoreTensor& n) const { return global(elements(n.src) * bytes_of(n.src->buffer)); }
   Busy one(const roles::LoadShared& n) const { return shared(elements(n.dst) * bytes_of(n.dst->buffer)); }
   Busy one(const roles::StoreShared& n) const { return shared(elements(n.src) * bytes_of(n.src->buffer)); }
-  /// Synchronisation, scalars and single elements take time of warps, not of units.
+  Busy one(const roles::PutShared& n) const {
+    Busy out = each_thread(n.value);
+    out += shared(static_cast<double>(threads_) * bytes_of(n.dst.smem->buffer));
+    return out;
+  }
+  Busy one(const roles::PutTensor& n) const {
+    Busy out = each_thread(n.value);
+    out += global(static_cast<double>(threads_) * bytes_of(n.dst.tensor));
+    return out;
+  }
+  Busy each_thread(const ir::ExprRef& value) const;
+  /// Synchronisation and scalars take time of warps, not of units.
   template <typename Node>
   Busy one(const Node&) const {
     return {};
@@ -191,6 +202,25 @@ double Counter::scalar(const ir::ExprRef& value) const {
     cycles += static_cast<double>(load->buffer->scope == ir::Scope::global ? costs_.global_load : costs_.smem_access);
   });
   return cycles;
+}
+
+/// An element that each thread computes from what it reads.
+Busy Counter::each_thread(const ir::ExprRef& value) const {
+  Busy out;
+  double operations = 0, special = 0;
+  ir::walk(value, [&](const ir::Expr& e) {
+    if (const auto* load = std::get_if<ir::Load>(&e.node)) {
+      double bytes = static_cast<double>(threads_) * ir::dtype_bits(load->buffer->type) / 8.0;
+      if (load->buffer->scope == ir::Scope::global) out += global(bytes);
+      if (load->buffer->scope == ir::Scope::shared) out += shared(bytes);
+      return;
+    }
+    const auto* call = std::get_if<ir::Call>(&e.node);
+    operations += 1;
+    special += call != nullptr && sim::uses_special_unit(call->fn) ? 1 : 0;
+  });
+  out += compute(operations * static_cast<double>(threads_), special * static_cast<double>(threads_));
+  return out;
 }
 
 Busy Counter::compute(double operations, double special) const {

@@ -7,6 +7,7 @@
 
 #include "explain/explain.h"
 #include "explain/recurrence.h"
+#include "graph/work.h"
 #include "ir/visit.h"
 #include "plan/model.h"
 #include "roles/arena.h"
@@ -84,6 +85,7 @@ class LoopExplainer {
     tasks();
     bounds();
     rings();
+    rings_of_threads();
     std::stable_sort(out_.tasks.begin(), out_.tasks.end(),
                      [](const Task& a, const Task& b) { return a.order < b.order; });
     return std::move(out_);
@@ -95,6 +97,13 @@ class LoopExplainer {
   void bounds();
   void rings();
   const roles::ChannelDecl* channel_of(const std::string& tile) const;
+  /// Slots of a tile that no channel hands on.
+  std::int64_t slots_of(const std::string& tile) const;
+  /// A load that TMA does not make.
+  bool by_threads(std::size_t node) const {
+    return graph::is_load(*graph_.nodes[node].stmt) && busy_[node].of(sim::Unit::tma) == 0;
+  }
+  void rings_of_threads();
 
   const roles::Program& program_;
   const sim::Costs& costs_;
@@ -137,6 +146,14 @@ const roles::ChannelDecl* LoopExplainer::channel_of(const std::string& tile) con
   return nullptr;
 }
 
+std::int64_t LoopExplainer::slots_of(const std::string& tile) const {
+  for (const roles::Smem& smem : program_.smem) {
+    std::vector<std::int64_t> shape = ir::static_shape(*smem->buffer);
+    if (smem->buffer->name == tile && shape.size() == 3) return shape.front();
+  }
+  return 1;
+}
+
 void LoopExplainer::tasks() {
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const graph::Node& node = graph_.nodes[i];
@@ -145,14 +162,14 @@ void LoopExplainer::tasks() {
     task.loc = node.loc();
     task.roles = roles_[i].empty() ? named_[i] : roles_[i];
     if (const plan::Slot* slot = plan_.find(node.name)) {
-      task.unit = machine::name_of(slot->unit);
+      task.unit = machine::name_of(by_threads(i) ? machine::UnitKind::lsu : slot->unit);
       task.stage = slot->stage;
       task.order = slot->order;
     }
     std::vector<std::string> copies;
     for (const std::string& name : written(node)) {
       const roles::ChannelDecl* channel = channel_of(name);
-      std::int64_t count = channel != nullptr ? channel->depth : 1;
+      std::int64_t count = channel != nullptr ? channel->depth : slots_of(name);
       copies.push_back(count > 1 ? fmt::format("{} x{}", name, count) : name);
     }
     task.copies = fmt::format("{}", fmt::join(copies, ", "));
@@ -202,6 +219,27 @@ void LoopExplainer::rings() {
     ring.latency = costs_.tma_load + costs_.memory_latency + issue;
     std::int64_t interval = std::max<std::int64_t>({out_.resource_ii, out_.recurrence_ii, 1});
     ring.sufficient = plan::sufficient_depth({1, std::max<std::int64_t>(issue, 1), ring.latency, interval});
+    out_.rings.push_back(std::move(ring));
+  }
+}
+
+/// Tiles that the threads that compute load ahead, by cp.async.
+void LoopExplainer::rings_of_threads() {
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (!by_threads(i)) continue;
+    const std::string& tile = graph_.nodes[i].writes.front().buffer->name;
+    std::int64_t slots = slots_of(tile);
+    if (slots < 2) continue;
+    Ring ring;
+    ring.name = tile;
+    ring.depth = slots;
+    ring.tiles = {tile};
+    for (const roles::Smem& smem : program_.smem) {
+      if (smem->buffer->name == tile) ring.slot_bytes = roles::smem_bytes(*smem) / slots;
+    }
+    ring.latency = costs_.global_load + costs_.memory_latency;
+    std::int64_t interval = std::max<std::int64_t>({out_.resource_ii, out_.recurrence_ii, 1});
+    ring.sufficient = plan::sufficient_depth({1, 1, ring.latency, interval});
     out_.rings.push_back(std::move(ring));
   }
 }

@@ -1,5 +1,7 @@
 #include "pipeline/derive.h"
 
+#include <fmt/format.h>
+
 #include "pipeline/clusters.h"
 #include "pipeline/default_work.h"
 #include "pipeline/instructions.h"
@@ -53,9 +55,9 @@ std::map<const Stmt*, std::string> fetches(const place::Placed& placed) {
   return found;
 }
 
-}  // namespace
-
-Result<Derived> derive(const Kernel& written, const machine::Device& device, const DeriveOptions& options) {
+/// `most`: stages, where no schedule is given.
+Result<Derived> derive_once(const Kernel& written, const machine::Device& device, const DeriveOptions& options,
+                            std::optional<int> most) {
   // What no other schedule helps with comes first.
   if (Diagnostics missing = place::missing_features(written, device); missing.has_errors()) return missing;
   Derived derived;
@@ -66,7 +68,7 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
     Diagnostics found = options.graphs != nullptr ? check(*options.graphs) : check(graph::build(written));
     if (found.has_errors()) return found;
   } else {
-    auto plan = plan::plan_by_rules(written, device);
+    auto plan = most ? plan::plan_with_at_most(written, device, *most) : plan::plan_by_rules(written, device);
     if (!plan) return plan.diagnostics();
     derived.schedule = std::move(plan->schedule);
     derived.schedule.place.work = default_work(written, device);
@@ -105,6 +107,32 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device, con
     derived.remarks.insert(derived.remarks.end(), remarks->begin(), remarks->end());
   derived.program = std::move(*program);
   return derived;
+}
+
+/// Says how many stages do fit, where there are too many: only who has derived it knows.
+Diagnostics with_stages_that_fit(const Diagnostics& found, const Kernel& written, const machine::Device& device,
+                                 const DeriveOptions& options) {
+  Diagnostics told;
+  std::optional<int> fits;
+  for (int stages = plan::most_stages(written) - 1; stages >= 0 && !fits; --stages) {
+    if (derive_once(written, device, options, stages)) fits = stages;
+  }
+  for (Diagnostic d : found.list()) {
+    bool memory = d.rule == Rule::schedule_memory || d.rule == Rule::pipeline_capacity;
+    if (memory && fits) d.fix = fmt::format("use stages={}, the largest that fits; or smaller tiles", *fits);
+    told.add(std::move(d));
+  }
+  return told;
+}
+
+}  // namespace
+
+Result<Derived> derive(const Kernel& kernel, const machine::Device& device, const DeriveOptions& options) {
+  auto made = derive_once(kernel, device, options, {});
+  if (made || options.schedule) return made;
+  Rule rule = made.diagnostics().list().front().rule;
+  if (rule != Rule::schedule_memory && rule != Rule::pipeline_capacity) return made;
+  return with_stages_that_fit(made.diagnostics(), kernel, device, options);
 }
 
 }  // namespace plait::pipeline

@@ -20,6 +20,10 @@ struct KernelPlan {
   std::vector<Note> reasons;
 };
 Result<KernelPlan> plan_by_rules(const ir::Kernel& kernel, const machine::Device& device);
+/// The same with at most `most` stages in each loop that asks for a number of them, whatever memory that takes.
+Result<KernelPlan> plan_with_at_most(const ir::Kernel& kernel, const machine::Device& device, int most);
+/// The largest number of stages that a loop asks for; 0: none asks.
+int most_stages(const ir::Kernel& kernel);
 
 /// The versions that the stages and orders of a loop ask for, of each on-chip buffer that it writes; those that need
 /// but one are left out.

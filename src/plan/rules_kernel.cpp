@@ -65,6 +65,12 @@ Diagnostics over_capacity(const ir::Kernel& kernel, const std::vector<TaskGraph>
 
 }  // namespace
 
+Result<KernelPlan> plan_with_at_most(const ir::Kernel& kernel, const machine::Device& device, int most) {
+  return plan_all(kernel, graph::build(kernel), device, most);
+}
+
+int most_stages(const ir::Kernel& kernel) { return most_stages(graph::build(kernel)); }
+
 Result<KernelPlan> plan_by_rules(const ir::Kernel& kernel, const machine::Device& device) {
   std::vector<TaskGraph> graphs = graph::build(kernel);
   constexpr int kAny = 1 << 20;
