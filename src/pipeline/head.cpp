@@ -5,6 +5,7 @@
 
 #include "ir/visit.h"
 #include "pipeline/lowering.h"
+#include "roles/arena.h"
 
 // The head of the role program: what all roles share.
 namespace plait::pipeline {
@@ -44,6 +45,7 @@ void Lowering::head() {
   fit_rings();
   for (const Ring& ring : rings_.all()) staged_bytes_ += ring.depth * ring.slot_bytes();
   declare_maps(kernel_.body);
+  check_stagings();
   declare_rings();
   fresh_.close_head();
 }
@@ -102,6 +104,21 @@ void Lowering::declare_maps(const Body& body) {
     if (copy->way == place::CopyWay::staged_store || copy->way == place::CopyWay::staged_elements)
       declare_staging(stmt);
   });
+}
+
+/// What a schedule says of stores is what they take.
+void Lowering::check_stagings() {
+  for (const plan::Staging& asked : schedule_.place.stagings) {
+    std::int64_t taken = 0;
+    for (const auto& [stmt, made] : stagings_) {
+      if (std::get<TileOp>(stmt->node).operands[0].buffer->name == asked.buffer) taken += roles::smem_bytes(*made.smem);
+    }
+    if (taken == asked.bytes) continue;
+    refuse_schedule(asked.at.loc, taken == 0
+                                      ? fmt::format("`{}`, which is not stored through shared memory,", asked.buffer)
+                                      : fmt::format("{} bytes for the stores of `{}` (they go through {})", asked.bytes,
+                                                    asked.buffer, taken));
+  }
 }
 
 /// Types of loads' maps are declared where they are used; those of stores need memory, which is declared before.

@@ -73,6 +73,7 @@ class Lowering {
 
   void declare_maps(const ir::Body& body);
   void declare_staging(const ir::Stmt& stmt);
+  void check_stagings();
   roles::Map map_of(const ir::Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle);
   std::string fresh(const std::string& name) { return fresh_.in_role(name); }
   std::string fresh_in_head(const std::string& name) { return fresh_.in_head(name); }
