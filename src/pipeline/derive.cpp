@@ -96,7 +96,8 @@ Result<Derived> derive_once(const Kernel& written, const machine::Device& device
   }
   std::vector<place::Remark> lowering;
   auto program = lower(*placed, schedule, &lowering, parts);
-  if (!program && lacks_memory(program.diagnostics()) && !(wishes.in_order = fetches(*placed)).empty()) {
+  if (!program && lacks_memory(program.diagnostics())) wishes.in_order = fetches(*placed);
+  if (!program && !wishes.in_order.empty()) {
     placed = place_in_order(kernel, device, options.assumptions, wishes, schedule, parts);
     if (!placed) return placed.diagnostics();
     lowering.clear();

@@ -8,7 +8,6 @@
 
 namespace plait::planner {
 
-using analysis::DependenceKind;
 using graph::Edge;
 using graph::TaskGraph;
 using machine::UnitKind;

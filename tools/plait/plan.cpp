@@ -27,7 +27,7 @@ struct Tile {
 
 /// Multiples of what the matrix instructions work on, up to the widest.
 constexpr std::size_t kMostChoices = 4096;
-const std::vector<std::string> kUsual = {"64", "128", "192", "256"};
+constexpr const char* kUsual[] = {"64", "128", "192", "256"};
 
 const syntax::Kernel* find_kernel(const syntax::File& file, const std::string& name) {
   for (const syntax::Item& item : file.items) {
@@ -52,7 +52,8 @@ std::vector<Tile> tiles_of(const syntax::Kernel& kernel, const PlanFlags& flags,
   }
   if (!tiles.empty()) return tiles;
   for (const syntax::CompileParam& p : kernel.compile_params) {
-    if (p.name.starts_with("block") && !bound.contains(p.name)) tiles.push_back({p.name, kUsual});
+    if (p.name.starts_with("block") && !bound.contains(p.name))
+      tiles.push_back({p.name, {std::begin(kUsual), std::end(kUsual)}});
   }
   return tiles;
 }

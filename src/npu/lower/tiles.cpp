@@ -5,7 +5,6 @@
 namespace plait::npu {
 
 using namespace ir;
-using roles::build::at;
 
 namespace {
 
