@@ -13,10 +13,8 @@ Variants::Variants(TileProgram program, cuda::BuildOptions options, place::Assum
 Variants::~Variants() = default;
 
 Result<pipeline::Derived> derive(const TileProgram& program, const place::Assumptions& assumptions) {
-  if (program.schedule) return pipeline::derive(program.kernel, program.device, {assumptions, program.schedule});
-  auto planned = planner::plan(program.kernel, program.device, {program.planner, assumptions, program.dims});
-  if (!planned) return planned.diagnostics();
-  return std::move(planned->derived);
+  return planner::derive(program.kernel, program.device, program.schedule,
+                         {program.planner, assumptions, program.dims});
 }
 
 Result<const plait_roles*> Variants::serving(const runtime::Args& args) {

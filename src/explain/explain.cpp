@@ -110,7 +110,7 @@ Explanation explain(const roles::Program& program, const machine::Device& device
   add_roles(out, program, device);
   if (tile == nullptr || derived == nullptr) return out;
   out.work = work_text(derived->schedule.place.work, *tile);
-  out.loops = explain_loops(program, costs, *tile, derived->schedule);
+  out.loops = explain_loops(program, costs, graph::build(*tile), derived->schedule);
   for (const place::Remark& remark : derived->remarks) out.notes.push_back({remark.loc, remark.text});
   return out;
 }

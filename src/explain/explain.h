@@ -89,7 +89,7 @@ std::string text(const Explanation& what);
 std::string prediction_text(const Explanation& what);
 
 /// The loops of a derived program.
-std::vector<Loop> explain_loops(const roles::Program& program, const sim::Costs& costs, const ir::Kernel& tile,
-                                const plan::Schedule& schedule);
+std::vector<Loop> explain_loops(const roles::Program& program, const sim::Costs& costs,
+                                const std::vector<graph::TaskGraph>& graphs, const plan::Schedule& schedule);
 
 }  // namespace plait::explain

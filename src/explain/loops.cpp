@@ -246,10 +246,10 @@ void LoopExplainer::rings_of_threads() {
 
 }  // namespace
 
-std::vector<Loop> explain_loops(const roles::Program& program, const sim::Costs& costs, const ir::Kernel& tile,
-                                const plan::Schedule& schedule) {
+std::vector<Loop> explain_loops(const roles::Program& program, const sim::Costs& costs,
+                                const std::vector<graph::TaskGraph>& graphs, const plan::Schedule& schedule) {
   std::vector<Loop> out;
-  for (const graph::TaskGraph& graph : graph::build(tile)) {
+  for (const graph::TaskGraph& graph : graphs) {
     const plan::LoopPlan* plan = schedule.find(graph.loop);
     if (plan != nullptr) out.push_back(LoopExplainer(program, costs, graph, *plan).run());
   }

@@ -162,14 +162,6 @@ class ListScheduler {
   Timetable table_;
 };
 
-/// One task after the other, unit by unit free before the next begins.
-std::int64_t longest(const Problem& problem) {
-  std::int64_t sum = 1;
-  for (const Problem::Task& task : problem.tasks)
-    sum += std::max({task.cost.issue, task.cost.latency, turn(task)}) * problem.replicas;
-  return sum;
-}
-
 }  // namespace
 
 Timetable plan_greedy(const Problem& problem) {
@@ -177,7 +169,7 @@ Timetable plan_greedy(const Problem& problem) {
   std::int64_t unit = std::max<std::int64_t>(1, bounds.least(problem.replicas) / kGrain);
   Problem coarse = scaled(problem, unit);
   std::int64_t least = bounds_of(coarse).least(problem.replicas);
-  std::int64_t end = longest(coarse);
+  std::int64_t end = in_sequence(coarse);
   for (std::int64_t ii = least;; ii += problem.replicas) {
     PLAIT_ASSERT(ii <= 2 * (end + problem.replicas), "tasks in sequence have a timetable");
     auto found = ListScheduler(coarse, ii).run(2 * end);
@@ -190,7 +182,7 @@ Timetable plan_greedy(const Problem& problem) {
 }
 
 Timetable plan_greedy_once(const Problem& problem) {
-  auto found = ListScheduler(problem, 0).run(longest(problem));
+  auto found = ListScheduler(problem, 0).run(in_sequence(problem));
   PLAIT_ASSERT(found.has_value(), "tasks in sequence have a timetable");
   found->ii = makespan(problem, *found);
   found->why_not = "the planner takes tasks as they become ready";

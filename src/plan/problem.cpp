@@ -35,9 +35,6 @@ std::int64_t Bounds::least(int replicas) const {
   return (ii + replicas - 1) / replicas * replicas;
 }
 
-namespace {
-
-/// An interval at which every problem has a timetable, unless a task needs its own result: one task after the other.
 std::int64_t in_sequence(const Problem& problem) {
   std::int64_t sum = 1;
   for (const Problem::Task& task : problem.tasks) {
@@ -47,8 +44,6 @@ std::int64_t in_sequence(const Problem& problem) {
   }
   return sum;
 }
-
-}  // namespace
 
 Bounds bounds_of(const Problem& problem) {
   Bounds out;

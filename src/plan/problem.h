@@ -43,6 +43,9 @@ struct Timetable {
 /// How long a task keeps the unit that runs it from the next one.
 std::int64_t turn(const Problem::Task& task);
 
+/// A time in which all tasks fit one after the other, so that there is a timetable at this interval.
+std::int64_t in_sequence(const Problem& problem);
+
 /// Lower bounds of the interval.
 struct Bounds {
   std::int64_t resource = 0;    ///< of the unit, or the role, that is busy longest

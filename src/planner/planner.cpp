@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "explain/explain.h"
+#include "ir/visit.h"
 #include "plan/greedy.h"
 #include "plan/modulo.h"
 #include "plan/rules.h"
@@ -37,7 +38,16 @@ std::optional<Kind> kind_of(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_open(const TaskGraph& graph) { return !graph.asked.stages && graph.asked.order.empty(); }
+bool is_open(const ir::PipelineAttrs& asked) { return !asked.stages && asked.order.empty(); }
+
+bool is_open(const ir::Kernel& kernel) {
+  bool open = false;
+  ir::walk(kernel.body, [&](const ir::Stmt& stmt) {
+    const auto* loop = std::get_if<ir::For>(&stmt.node);
+    open = open || (loop != nullptr && loop->kind == ir::LoopKind::pipelined && is_open(loop->pipeline));
+  });
+  return open;
+}
 
 namespace {
 
@@ -86,7 +96,7 @@ class Planner {
   /// What the tasks cost, and by which unit schedules are compared.
   void learn() {
     sim::Costs rates = sim::costs_of(device_);
-    std::vector<explain::Loop> explained = explain::explain_loops(base_.program, rates, kernel_, base_.schedule);
+    std::vector<explain::Loop> explained = explain::explain_loops(base_.program, rates, graphs_, base_.schedule);
     explain::Busy all;
     for (const TaskGraph& graph : graphs_) {
       std::string name = graph::text_of(graph.loop);
@@ -148,7 +158,7 @@ class Planner {
     entry.told.what = fmt::format("rules, stages={}", stages);
     entry.schedule = base_.schedule;
     for (const TaskGraph& graph : graphs_) {
-      if (!is_open(graph)) continue;
+      if (!is_open(graph.asked)) continue;
       TaskGraph asked = graph;
       asked.asked.stages = stages;
       auto made = plan::plan_by_rules(asked, device_);
@@ -186,7 +196,7 @@ class Planner {
     entry.schedule = frame();
     for (std::size_t i = 0; i < graphs_.size(); ++i) {
       const TaskGraph& graph = graphs_[i];
-      if (!is_open(graph)) continue;
+      if (!is_open(graph.asked)) continue;
       LoopProblem problem = problem_of(graph, costs_[i], turns);
       plan::Timetable table =
           kind == Kind::greedy ? plan::plan_greedy(problem.problem) : plan::plan_modulo(problem.problem);
@@ -337,12 +347,18 @@ Result<Planned> plan(const ir::Kernel& kernel, const machine::Device& device, co
     left.all = false;
     return plan(reopened(kernel), device, left);
   }
-  std::vector<TaskGraph> graphs = graph::build(kernel);
-  bool open = std::any_of(graphs.begin(), graphs.end(), is_open);
   auto base = pipeline::derive(kernel, device, {options.assumptions, {}, nullptr});
   if (!base) return base.diagnostics();
-  if (options.kind == Kind::rules || !open) return Planned{std::move(*base), {}, {}, {}};
-  return Planner(kernel, device, options, std::move(graphs), std::move(*base)).run();
+  if (options.kind == Kind::rules || !is_open(kernel)) return Planned{std::move(*base), {}, {}, {}};
+  return Planner(kernel, device, options, graph::build(kernel), std::move(*base)).run();
+}
+
+Result<pipeline::Derived> derive(const ir::Kernel& kernel, const machine::Device& device,
+                                 const std::optional<plan::Schedule>& schedule, const Options& options) {
+  if (schedule) return pipeline::derive(kernel, device, {options.assumptions, schedule, nullptr});
+  auto planned = plan(kernel, device, options);
+  if (!planned) return planned.diagnostics();
+  return std::move(planned->derived);
 }
 
 }  // namespace plait::planner

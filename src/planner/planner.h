@@ -23,8 +23,9 @@ struct Options {
   bool all = false;                          ///< also loops whose author says how they are pipelined
 };
 
-/// Whether the author of a loop leaves to a planner how it is pipelined.
-bool is_open(const graph::TaskGraph& graph);
+/// Whether the author of a loop leaves to a planner how it is pipelined; of a kernel: of one at least.
+bool is_open(const ir::PipelineAttrs& asked);
+bool is_open(const ir::Kernel& kernel);
 
 /// A loop that was planned.
 struct PlannedLoop {
@@ -49,6 +50,10 @@ struct Planned {
   std::vector<Candidate> candidates;       ///< the chosen one first, then as they were looked at
   sim::Unit compared = sim::Unit::tensor;  ///< the unit by which they were compared
 };
+
+/// The kernel on its device: by the schedule that is given, else planned.
+Result<pipeline::Derived> derive(const ir::Kernel& kernel, const machine::Device& device,
+                                 const std::optional<plan::Schedule>& schedule, const Options& options);
 
 /// Loops that say how they are pipelined keep what they say. The same input gives the same plan.
 Result<Planned> plan(const ir::Kernel& kernel, const machine::Device& device, const Options& options);

@@ -93,7 +93,7 @@ std::optional<double> predicted_cycles(const ir::Kernel& kernel, const machine::
   double unit = 0, l2 = 0;
   graph::Names names = graph::name_statements(kernel);
   for (const explain::Loop& loop :
-       explain::explain_loops(planned.derived.program, costs, kernel, planned.derived.schedule)) {
+       explain::explain_loops(planned.derived.program, costs, graph::build(kernel), planned.derived.schedule)) {
     for (const auto& [stmt, trips] : *of_first) {
       if (graph::text_of(names.at(stmt)) != loop.name) continue;
       double mean = (trips + of_last->at(stmt)) / 2;

@@ -83,12 +83,9 @@ Diagnostics no_code(const machine::Device& device, const Loc& loc) {
 }
 
 Result<pipeline::Derived> derive_again(const DeviceProgram& program, const place::Assumptions& assumptions) {
-  if (program.schedule) return pipeline::derive(*program.tile, program.device, {assumptions, program.schedule});
   planner::Options planning = program.planning;
   planning.assumptions = assumptions;
-  auto planned = planner::plan(*program.tile, program.device, planning);
-  if (!planned) return planned.diagnostics();
-  return std::move(planned->derived);
+  return planner::derive(*program.tile, program.device, program.schedule, planning);
 }
 
 Result<plan::Schedule> read_schedule(const std::string& path) {

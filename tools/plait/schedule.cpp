@@ -38,13 +38,6 @@ Diagnostics memory_of_npu(const ir::Kernel& kernel, const plan::Schedule& schedu
   return npu ? npu::check_memory(kernel, schedule, device, by_rules) : Diagnostics();
 }
 
-/// Whether a loop of the kernel leaves it to a planner.
-bool is_open(const ir::Kernel& kernel) {
-  auto graphs = graph::build(kernel);
-  return std::any_of(graphs.begin(), graphs.end(),
-                     [](const graph::TaskGraph& graph) { return planner::is_open(graph); });
-}
-
 Outcome schedule(const ScheduleOptions& options) {
   refuse_roles(options.program, "schedule");
   lang::Bindings bindings = parse_assignments(options.program.bindings, "-D");
@@ -58,7 +51,7 @@ Outcome schedule(const ScheduleOptions& options) {
     session->kernel = std::move(*separated);
   }
   if (options.given.empty()) {
-    if (!place::missing_features(session->kernel, *device).has_errors() && is_open(session->kernel)) {
+    if (!place::missing_features(session->kernel, *device).has_errors() && planner::is_open(session->kernel)) {
       auto planned = planner::plan(session->kernel, *device, {*planner::kind_of(options.planner), {}, {}});
       if (!planned) return failed(planned.diagnostics());
       std::vector<Note> reasons;

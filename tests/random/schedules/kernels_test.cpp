@@ -196,8 +196,9 @@ class Programs {
     options.all = true;
     const Dims dims = sample_.dims(trips);
     options.dims = dims;
-    options.assumptions = pipeline::assume(*load_sample(sample_, trips), dims);
-    auto planned = planner::plan(*load_sample(sample_, trips), device_, options);
+    const ir::Kernel kernel = *load_sample(sample_, trips);
+    options.assumptions = pipeline::assume(kernel, dims);
+    auto planned = planner::plan(kernel, device_, options);
     ASSERT_TRUE(planned.ok()) << planned.diagnostics().render();
     EXPECT_FALSE(planned->loops.empty()) << planner::text(*planned);
     run(*program, planned->derived.schedule);
@@ -255,13 +256,18 @@ TEST_P(Kernels, AnyStagesAndTripsGiveTheSameBytes) {
   }
 }
 
-/// In the suite each planner meets each kernel on each device, with two trip counts.
-TEST_P(Kernels, AnyPlannerGivesTheSameBytes) {
-  const auto [tma, number] = GetParam();
+/// On machines that planners weigh: the GPUs.
+class PlannedKernels : public Kernels {};
+constexpr std::size_t kGpus = 2;
+
+/// In the suite each planner meets each kernel on each GPU, with two trip counts.
+TEST_P(PlannedKernels, AnyPlannerGivesTheSameBytes) {
+  const auto [at, number] = GetParam();
+  const machine::Device& device = kMachines[at].device();
   const std::vector<Sample> all = samples();
-  Rng rng(900 + 2 * number + (tma ? 1 : 0));
+  Rng rng(900 + 2 * number + at);
   const bool whole = std::getenv("PLAIT_SOAK") != nullptr;
-  Programs programs(all.at(number), tma ? gpu() : gpu_without_tma());
+  Programs programs(all.at(number), device);
   for (planner::Kind kind : {planner::Kind::greedy, planner::Kind::modulo}) {
     if (whole) {
       for (std::int64_t trips = 0; trips <= 7; ++trips) programs.check(kind, trips);
@@ -272,12 +278,17 @@ TEST_P(Kernels, AnyPlannerGivesTheSameBytes) {
   }
 }
 
+std::string label_of(const testing::TestParamInfo<std::tuple<std::size_t, std::size_t>>& at) {
+  return samples()[std::get<1>(at.param)].label + kMachines[std::get<0>(at.param)].suffix;
+}
 INSTANTIATE_TEST_SUITE_P(Samples, Kernels,
                          testing::Combine(testing::Range<std::size_t>(0, std::size(kMachines)),
                                           testing::Range<std::size_t>(0, samples().size())),
-                         [](const auto& at) {
-                           return samples()[std::get<1>(at.param)].label + kMachines[std::get<0>(at.param)].suffix;
-                         });
+                         label_of);
+INSTANTIATE_TEST_SUITE_P(Samples, PlannedKernels,
+                         testing::Combine(testing::Range<std::size_t>(0, kGpus),
+                                          testing::Range<std::size_t>(0, samples().size())),
+                         label_of);
 
 TEST(KernelSamples, HaveEveryKernelWithAPipelinedLoop) {
   std::set<std::string> known;
