@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "roles/arena.h"
+#include "roles/live.h"
 #include "roles/lower_channels.h"
 #include "roles/print.h"
 #include "roles/visit.h"
@@ -13,9 +14,6 @@
 
 namespace plait::explain {
 namespace {
-
-/// Registers of a thread besides its fragments, as the verifier of role programs counts them.
-constexpr std::int64_t kOtherRegisters = 24;
 
 std::string work_text(const plan::Work& work, const ir::Kernel& tile) {
   std::string text;
@@ -42,19 +40,6 @@ std::string work_text(const plan::Work& work, const ir::Kernel& tile) {
   std::vector<std::string> axes;
   for (const ir::GridAxis& axis : tile.grid) axes.push_back(axis.var->name);
   return fmt::format("{}; tiles over {}", text, fmt::join(axes, ", "));
-}
-
-/// The most registers that fragments take at one time.
-std::int64_t fragments_of(const roles::Body& body, std::int64_t threads) {
-  std::int64_t own = 0, inner = 0;
-  roles::Visitor visitor;
-  visitor.body = [&](const roles::Body& nested) { inner = std::max(inner, fragments_of(nested, threads)); };
-  for (const roles::StmtRef& stmt : body) {
-    if (const auto* def = std::get_if<roles::DefFragment>(&stmt->node))
-      own += roles::fragment_registers(*def->fragment, threads);
-    roles::visit(*stmt, visitor);
-  }
-  return own + inner;
 }
 
 void add_tiles(Explanation& out, const roles::Program& program) {
@@ -84,8 +69,8 @@ void add_roles(Explanation& out, const roles::Program& program, const machine::D
   std::int64_t most = device.limits ? device.limits->registers_per_thread.integer() : 0;
   std::int64_t each = out.threads > 0 ? file / out.threads / 8 * 8 : 0;
   for (const roles::Role& role : program.roles) {
-    RoleUse use{role.name, role.replicas, role.warps, 0, kOtherRegisters, 0, role.regs.has_value()};
-    use.fragments = fragments_of(role.body, std::int64_t{role.warps} * 32);
+    RoleUse use{role.name, role.replicas, role.warps, 0, roles::kOtherRegisters, 0, role.regs.has_value()};
+    use.fragments = roles::pressure(role).registers;
     use.budget = std::min<std::int64_t>(role.regs.value_or(static_cast<int>(each)), most);
     out.roles.push_back(std::move(use));
   }

@@ -210,28 +210,43 @@ class Checker {
                  fix);
   }
 
-  /// The least that a thread of a role keeps: the fragments that its statements use, dealt out to its threads.
+  /// Bytes of the fragments that a role holds at one time at least: those that one statement uses and those that
+  /// iterations hand on.
+  std::int64_t fragment_bytes(const Role& role) const {
+    std::int64_t most = 0;
+    for (const graph::TaskGraph& graph : graphs_) {
+      const LoopPlan* plan = schedule_.find(graph.loop);
+      if (plan == nullptr) continue;
+      auto own = [&](std::size_t node) { return plan->find(graph.nodes[node].name)->role == role.name; };
+      std::set<const ir::BufferDecl*> handed_on;
+      for (const graph::Edge& edge : graph.edges) {
+        bool flows = edge.kind == analysis::DependenceKind::flow && edge.distance.value_or(0) > 0;
+        bool fragment = edge.buffer != nullptr && edge.buffer->scope == ir::Scope::fragment;
+        if (flows && fragment && own(edge.from)) handed_on.insert(edge.buffer.get());
+      }
+      for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        if (!own(i)) continue;
+        std::set<const ir::BufferDecl*> held = handed_on;
+        for (const auto* uses : {&graph.nodes[i].reads, &graph.nodes[i].writes}) {
+          for (const graph::Use& use : *uses) {
+            if (use.buffer->scope == ir::Scope::fragment) held.insert(use.buffer.get());
+          }
+        }
+        std::int64_t bytes = 0;
+        for (const ir::BufferDecl* buffer : held) bytes += bytes_of(*buffer) * plan->copies(buffer->name);
+        most = std::max(most, bytes);
+      }
+    }
+    return most;
+  }
+
+  /// What a role holds, dealt out to its threads. More may live at one time: that the role program tells.
   void registers() {
     constexpr std::int64_t kRegisterBytes = 4;
     for (const Role& role : schedule_.place.roles) {
       if (!role.regs) continue;
-      std::int64_t bytes = 0;
-      std::set<const ir::BufferDecl*> seen;
-      for (const graph::TaskGraph& graph : graphs_) {
-        const LoopPlan* plan = schedule_.find(graph.loop);
-        if (plan == nullptr) continue;
-        for (const graph::Node& node : graph.nodes) {
-          if (plan->find(node.name)->role != role.name) continue;
-          for (const auto* uses : {&node.reads, &node.writes}) {
-            for (const graph::Use& use : *uses) {
-              bool fresh = use.buffer->scope == ir::Scope::fragment && seen.insert(use.buffer.get()).second;
-              if (fresh) bytes += bytes_of(*use.buffer) * plan->copies(use.buffer->name);
-            }
-          }
-        }
-      }
       std::int64_t threads = kThreadsPerWarp * role.warps * role.replicas;
-      std::int64_t each = (bytes + threads * kRegisterBytes - 1) / (threads * kRegisterBytes);
+      std::int64_t each = (fragment_bytes(role) + threads * kRegisterBytes - 1) / (threads * kRegisterBytes);
       if (each == 0 || each + kSpareRegisters <= *role.regs) continue;
       diags_.error(Rule::schedule_registers, role.at.loc,
                    fmt::format("role '{}' has {} registers, but its fragments take {} a thread and {} are to spare",

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -7,15 +8,13 @@
 #include "ir/visit.h"
 #include "layout/role_layout.h"
 #include "roles/arena.h"
+#include "roles/live.h"
 #include "roles/print.h"
 #include "roles/verify_parts.h"
 #include "support/result.h"
 
 namespace plait::roles {
 namespace {
-
-/// Registers that the compiler takes besides the fragments: addresses, counters, temporaries.
-constexpr std::int64_t kOtherRegisters = 24;
 
 /// Whether two maps put the same elements into the same places of the same threads.
 bool alike(const layout::FragmentMap& a, const layout::FragmentMap& b) {
@@ -38,17 +37,9 @@ class Elements {
   Elements(const Check& check, const Role* role) : check_(check), role_(role) {}
 
   void run(const Body& body) {
-    std::int64_t peak = registers(body);
+    define(body);
     if (!sound_ || role_ == nullptr) return;
-    std::int64_t budget = role_->regs.value_or(launch_registers(check_.program, check_.limits));
-    budget = std::min<std::int64_t>(budget, check_.limits.thread_registers);
-    if (peak > 0 && peak + kOtherRegisters > budget) {
-      check_.diags.error(
-          Rule::fragment_registers, role_->loc,
-          fmt::format("the fragments of role `{}` take {} registers at one time, {} with {} for everything else",
-                      role_->name, peak, peak + kOtherRegisters, kOtherRegisters),
-          fmt::format("a thread of the role has {}: make fragments smaller, or spread them over more warps", budget));
-    }
+    registers();
     walk(body, [&](const Stmt& stmt) {
       stmt_ = &stmt;
       std::visit([&](const auto& s) { check(s); }, stmt.node);
@@ -72,7 +63,8 @@ class Elements {
     return it->second;
   }
 
-  std::int64_t registers(const Body& body);
+  void define(const Body& body);
+  void registers();
   bool defined(const DefFragment& s, const Loc& loc);
   void element(const Each& each, const Fragment& fragment, const std::vector<ExprRef>& index, const Loc& loc);
 
@@ -96,61 +88,28 @@ class Elements {
   std::map<Fragment, layout::FragmentMap> maps_, rows_;
 };
 
-/// Calls `fn` on every fragment that a statement and the bodies within it name.
-void for_each_named(const Stmt& stmt, const std::function<void(const ir::BufferDecl*)>& fn) {
-  Visitor look;
-  look.fragment = [&](const Fragment& fragment) { fn(fragment->buffer.get()); };
-  look.fragment_at = [&](const FragmentRef& ref) { fn(ref.fragment->buffer.get()); };
-  look.expr = [&](const ExprRef& e) {
-    ir::walk(e, [&](const ir::Expr& x) {
-      const auto* load = std::get_if<ir::Load>(&x.node);
-      if (load != nullptr && load->buffer->scope == ir::Scope::fragment) fn(load->buffer.get());
-    });
-  };
-  look.body = [&](const Body& nested) {
-    for (const StmtRef& inner : nested) for_each_named(*inner, fn);
-  };
-  visit(stmt, look);
+void Elements::define(const Body& body) {
+  roles::walk(body, [&](const Stmt& stmt) {
+    const auto* def = std::get_if<DefFragment>(&stmt.node);
+    if (def != nullptr && defined(*def, stmt.loc)) fragments_[def->fragment->buffer.get()] = def->fragment;
+  });
 }
 
-/// The most that live at one time: a fragment lives from the first statement behind its definition that names it to the
-/// last one, of the body that defines it.
-std::int64_t Elements::registers(const Body& body) {
-  struct Life {
-    std::int64_t registers;
-    std::size_t first = SIZE_MAX, last = 0;
-  };
-  std::map<const ir::BufferDecl*, Life> lives;
-  for (const StmtRef& stmt : body) {
-    const auto* def = std::get_if<DefFragment>(&stmt->node);
-    if (def == nullptr || !defined(*def, stmt->loc)) continue;
-    fragments_[def->fragment->buffer.get()] = def->fragment;
-    lives[def->fragment->buffer.get()] = {fragment_registers(*def->fragment, threads())};
-  }
-  std::vector<std::int64_t> change(body.size() + 1), nested(body.size());
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    Visitor inner;
-    inner.body = [&](const Body& b) { nested[i] = std::max(nested[i], registers(b)); };
-    visit(*body[i], inner);
-    if (lives.empty() || std::holds_alternative<DefFragment>(body[i]->node)) continue;
-    for_each_named(*body[i], [&](const ir::BufferDecl* fragment) {
-      auto it = lives.find(fragment);
-      if (it == lives.end()) return;
-      it->second.first = std::min(it->second.first, i);
-      it->second.last = i;
-    });
-  }
-  for (const auto& [fragment, life] : lives) {
-    if (life.first == SIZE_MAX) continue;
-    change[life.first] += life.registers;
-    change[life.last + 1] -= life.registers;
-  }
-  std::int64_t alive = 0, peak = 0;
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    alive += change[i];
-    peak = std::max(peak, alive + nested[i]);
-  }
-  return peak;
+void Elements::registers() {
+  std::int64_t budget = role_->regs.value_or(launch_registers(check_.program, check_.limits));
+  budget = std::min<std::int64_t>(budget, check_.limits.thread_registers);
+  const Pressure most = pressure(*role_);
+  if (most.registers == 0 || most.registers + kOtherRegisters <= budget) return;
+  std::vector<std::string> parts;
+  for (const Fragment& fragment : most.fragments)
+    parts.push_back(fmt::format("`{}` {}", fragment->buffer->name, fragment_registers(*fragment, threads())));
+  check_.diags.error(
+      Rule::fragment_registers, role_->loc,
+      fmt::format("the fragments of role `{}` take {} registers at one time, {} with {} for everything else",
+                  role_->name, most.registers, most.registers + kOtherRegisters, kOtherRegisters),
+      fmt::format("a thread of the role has {}, and there live at one time {}: make them smaller, or spread them over "
+                  "more warps",
+                  budget, fmt::join(parts, ", ")));
 }
 
 bool Elements::defined(const DefFragment& s, const Loc& loc) {

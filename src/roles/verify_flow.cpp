@@ -1,40 +1,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <set>
 
 #include "ir/visit.h"
+#include "roles/under_way.h"
 #include "roles/verify_parts.h"
 #include "support/result.h"
 
 namespace plait::roles {
 namespace {
 
-using Buffers = std::set<const ir::BufferDecl*>;
-
 /// What may be under way at a place of a role.
-struct State {
-  Buffers open;                ///< locked by wgmma that is not committed
-  std::deque<Buffers> groups;  ///< locked by committed groups, oldest first
-  Buffers dirty;               ///< accessed by other statements since the last fence wgmma
+struct State : UnderWay {
+  Fragments dirty;  ///< accessed by other statements since the last fence wgmma
   bool operator==(const State&) const = default;
 
-  bool locked(const ir::BufferDecl* f) const {
-    return open.contains(f) ||
-           std::any_of(groups.begin(), groups.end(), [&](const Buffers& g) { return g.contains(f); });
-  }
-  bool idle() const { return open.empty() && groups.empty(); }
-  /// What either of two paths may have left; their newest groups stand for each other.
   void join(const State& other) {
-    open.insert(other.open.begin(), other.open.end());
+    UnderWay::join(other);
     dirty.insert(other.dirty.begin(), other.dirty.end());
-    while (groups.size() < other.groups.size()) groups.emplace_front();
-    for (std::size_t i = 0; i < other.groups.size(); ++i) {
-      Buffers& mine = groups[groups.size() - 1 - i];
-      const Buffers& theirs = other.groups[other.groups.size() - 1 - i];
-      mine.insert(theirs.begin(), theirs.end());
-    }
   }
 };
 
@@ -53,7 +36,6 @@ class Flow {
   }
 
  private:
-  static constexpr std::size_t kMaxGroups = 64;
   /// Statements looked at, before the part gives up; a role is seldom longer than a hundred.
   static constexpr std::int64_t kMaxSteps = 1'000'000;
   bool exhausted() const { return steps_ > kMaxSteps; }
@@ -96,7 +78,7 @@ class Flow {
     if (s.kind == FenceKind::wgmma) state.dirty.clear();
   }
   void step(const Wgmma& s, State& state);
-  void step(const WgmmaCommit&, State& state);
+  void step(const WgmmaCommit&, State& state) { state.commit(); }
   void step(const WgmmaAwait& s, State& state);
   void step(const Mma& s, State& state) {
     for (const Fragment& f : {s.acc, s.a.fragment, s.b}) access(f, state);
@@ -130,7 +112,7 @@ void Flow::leave(const DefFragment& s, const Stmt& stmt, State& state) {
           fmt::format("the body of `{}` ends while wgmma may work on it", fragment->name),
           "put wgmma_commit and wgmma_await 0 at the end of the body");
     state.open.erase(fragment);
-    for (Buffers& group : state.groups) group.erase(fragment);
+    for (Fragments& group : state.groups) group.erase(fragment);
   }
   state.dirty.erase(fragment);
 }
@@ -184,14 +166,6 @@ void Flow::step(const Wgmma& s, State& state) {
   if (const auto* a = std::get_if<FragmentRef>(&s.a)) operand(a->fragment, state, a->loc);
 }
 
-void Flow::step(const WgmmaCommit&, State& state) {
-  state.groups.push_back(std::move(state.open));
-  state.open.clear();
-  if (state.groups.size() <= kMaxGroups) return;
-  state.groups[1].insert(state.groups[0].begin(), state.groups[0].end());
-  state.groups.pop_front();
-}
-
 void Flow::step(const WgmmaAwait& s, State& state) {
   if (!state.open.empty()) {
     const ir::BufferDecl* first = *std::min_element(state.open.begin(), state.open.end(),
@@ -199,7 +173,7 @@ void Flow::step(const WgmmaAwait& s, State& state) {
     error(Rule::wgmma_order, {}, fmt::format("wgmma on `{}` was not committed before this await", first->name),
           "put wgmma_commit behind the wgmma statements");
   }
-  while (state.groups.size() > static_cast<std::size_t>(std::max(s.pending, 0))) state.groups.pop_front();
+  state.await(s.pending);
 }
 
 }  // namespace
