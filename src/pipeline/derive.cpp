@@ -5,6 +5,7 @@
 #include "pipeline/clusters.h"
 #include "pipeline/default_work.h"
 #include "pipeline/instructions.h"
+#include "pipeline/measured.h"
 #include "pipeline/renamed.h"
 #include "pipeline/unread.h"
 #include "place/swap.h"
@@ -81,6 +82,7 @@ Result<Derived> derive_once(const Kernel& written, const machine::Device& device
     if (!split) return split.diagnostics();
     pieces = std::move(*split);
   }
+  kernel = without_costs(kernel);
   // Behind the schedule, which may name them.
   kernel = without_unread_loads(kernel, derived.remarks);
   const Pieces* parts = pieces ? &*pieces : nullptr;
