@@ -34,6 +34,10 @@ KERNELS = [
     ("attention", ATTENTION, [dict(B=1, H=2, Hkv=1, Sq=200, Sk=300), dict(B=2, H=2, Hkv=2, Sq=1, Sk=1)],
      lambda r: dict(B=r(1, 2), H=4, Hkv=2, Sq=r(1, 500), Sk=r(0, 500))),
     ("attention", {**ATTENTION, "causal": "true"}, [dict(B=1, H=2, Hkv=1, Sq=300, Sk=300)], lambda r: dict(B=r(1, 2), H=4, Hkv=2, Sq=r(1, 500), Sk=r(0, 500))),
+    *[(kernel, {"dtype": "bf16", "D": 128, **tile, "causal": causal}, [dict(B=1, H=2, Hkv=1, Sq=200, Sk=300), dict(B=1, H=2, Hkv=2, Sq=1, Sk=1)],
+       lambda r: dict(B=r(1, 2), H=4, Hkv=2, Sq=r(1, 500), Sk=r(1, 500)))
+      for kernel, tile in (("attention_bwd_dkdv", {"block_N": 128}), ("attention_bwd_dq", {"block_M": 128})) for causal in ("false", "true")],
+    ("attention_bwd_delta", {"dtype": "bf16", "D": 128}, [dict(B=1, H=2, Sq=200)], lambda r: dict(B=r(1, 2), H=4, Sq=r(1, 500))),
     ("softmax", {"dtype": "bf16"}, [dict(M=9, N=1000), dict(M=4, N=1)], lambda r: dict(M=r(1, 50), N=r(1, 5000))),
     ("rmsnorm", {"dtype": "bf16"}, [dict(M=9, N=1000)], lambda r: dict(M=r(1, 50), N=r(1, 5000))),
     ("layernorm", {"dtype": "bf16"}, [dict(M=9, N=1000)], lambda r: dict(M=r(1, 50), N=r(1, 5000))),

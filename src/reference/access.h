@@ -24,6 +24,7 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, Matrix a, Matrix b
 void add_matmul(std::vector<Reference>& all);
 void add_row_operations(std::vector<Reference>& all);
 void add_sequence(std::vector<Reference>& all);
+void add_attention_bwd(std::vector<Reference>& all);
 void add_selection(std::vector<Reference>& all);
 
 }  // namespace plait::reference

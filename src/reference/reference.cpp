@@ -52,6 +52,7 @@ const Reference* find_reference(std::string_view kernel_name) {
     add_matmul(list);
     add_row_operations(list);
     add_sequence(list);
+    add_attention_bwd(list);
     add_selection(list);
     return list;
   }();

@@ -10,93 +10,12 @@
 
 #include "pipeline/assume.h"
 #include "planner/planner.h"
+#include "random/schedules/samples.h"
 #include "random/schedules/trial.h"
 #include "roundtrip.h"
 
 namespace plait::test {
 namespace {
-
-using Dims = std::map<std::string, std::int64_t>;
-
-/// A kernel with small tiles, and a call of it whose longest loop has so many iterations.
-struct Sample {
-  std::string label, kernel;
-  lang::Bindings bindings;
-  std::function<Dims(std::int64_t trips)> dims;
-  /// The parameter that trips follow from, where it is one of compile time, and its value for one trip.
-  std::string length = {};
-  int each = 0;
-};
-
-/// `trips` tiles of so many elements, the last one not whole.
-std::int64_t tiles(std::int64_t trips, std::int64_t tile, std::int64_t cut) {
-  return trips == 0 ? 0 : trips * tile - cut;
-}
-
-std::vector<Sample> samples() {
-  auto product = [](std::int64_t trips) { return Dims{{"M", 72}, {"N", 40}, {"K", tiles(trips, 32, 8)}}; };
-  auto rows = [](std::int64_t trips) { return Dims{{"M", 5}, {"N", tiles(trips, 64, 8)}}; };
-  auto attention = [](std::int64_t trips) {
-    return Dims{{"B", 1}, {"H", 2}, {"Hkv", 1}, {"Sq", 72}, {"Sk", tiles(trips, 32, 5)}};
-  };
-  const lang::Bindings small = {{"dtype", "bf16"}, {"block_M", "64"}, {"block_N", "32"}, {"block_K", "32"}};
-  const lang::Bindings narrow = {{"dtype", "bf16"}, {"block_M", "64"}, {"block_N", "32"}, {"D", "32"}};
-  const lang::Bindings line = {{"block_N", "64"}};
-  auto with = [](lang::Bindings bindings, const lang::Bindings& more) {
-    for (const auto& [name, value] : more) bindings[name] = value;
-    return bindings;
-  };
-  return {
-      {"matmul", "matmul", small, product},
-      {"matmul_f32_out", "matmul", with(small, {{"out_dtype", "f32"}}), product},
-      {"matmul_nt", "matmul_nt", small, product},
-      {"matmul_nt_rows_of_4_bytes", "matmul_nt", small,
-       [](std::int64_t trips) { return Dims{{"M", 72}, {"N", 40}, {"K", tiles(trips, 32, 6)}}; }},
-      {"matmul_tn", "matmul_tn", with(small, {{"block_N", "64"}}), product},
-      {"matmul_f32", "matmul", with(small, {{"dtype", "f32"}}), product},
-      {"matmul_bias_act", "matmul_bias_act", small, product},
-      {"batched_matmul", "batched_matmul", small,
-       [](std::int64_t trips) { return Dims{{"batch", 2}, {"M", 40}, {"N", 40}, {"K", tiles(trips, 32, 8)}}; }},
-      {"matmul_int4",
-       "matmul_int4",
-       {{"block_K", "64"}, {"group", "32"}},
-       [](std::int64_t trips) { return Dims{{"M", 40}, {"N", 72}, {"K", tiles(trips, 64, 32)}}; }},
-      {"attention", "attention", narrow, attention},
-      {"attention_causal", "attention", with(narrow, {{"causal", "true"}}), attention},
-      {"conv2d",
-       "conv2d",
-       {{"dtype", "f16"}, {"padding", "0"}, {"block_M", "64"}, {"block_F", "16"}, {"block_C", "16"}},
-       [](std::int64_t trips) {
-         return Dims{{"batch", 1}, {"H", 9},  {"W", 8}, {"C", tiles(trips, 16, 8)}, {"KH", 1}, {"KW", 1},
-                     {"F", 24},    {"OH", 9}, {"OW", 8}};
-       }},
-      {"gemv",
-       "gemv",
-       {{"dtype", "bf16"}, {"block_K", "64"}},
-       [](std::int64_t trips) { return Dims{{"M", 13}, {"K", tiles(trips, 64, 8)}}; }},
-      {"softmax", "softmax", line, rows},
-      {"layernorm", "layernorm", with(line, {{"dtype", "f16"}}), rows},
-      {"rmsnorm", "rmsnorm", with(line, {{"dtype", "bf16"}}), rows},
-      {"mamba2_chunk_scan",
-       "mamba2_chunk_scan",
-       {{"P", "16"}, {"N", "32"}, {"block_K", "64"}},
-       [](std::int64_t trips) { return Dims{{"B", 1}, {"S", trips * 64}, {"H", 2}, {"G", 1}}; },
-       "L",
-       64},
-      {"mamba2_chunk_state",
-       "mamba2_chunk_state",
-       {{"P", "64"}, {"N", "32"}, {"block_L", "32"}},
-       [](std::int64_t trips) { return Dims{{"B", 1}, {"S", trips * 32}, {"H", 2}, {"G", 1}}; },
-       "L",
-       32},
-  };
-}
-
-Result<ir::Kernel> load_sample(const Sample& sample, std::int64_t trips) {
-  lang::Bindings bindings = sample.bindings;
-  if (sample.each != 0) bindings[sample.length] = std::to_string(trips * sample.each);
-  return load(read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, sample.kernel)), bindings);
-}
 
 struct Case {
   std::size_t sample;
