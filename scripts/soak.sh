@@ -11,6 +11,8 @@ PLAIT_RANDOM_SECONDS=$seconds PLAIT_RANDOM_SEED=$RANDOM "$build"/tests/random/ra
 echo "analysis and mutation sweeps"
 PLAIT_SOAK=50 "$build"/tests/unit/analysis/analysis_test
 PLAIT_SOAK=50 "$build"/tests/unit/plan/plan_test --gtest_filter='Play*'
+echo "intervals and makespans of 2000 random problems each against brute force"
+PLAIT_SOAK=10 "$build"/tests/unit/plan/plan_test --gtest_filter='Modulo*'
 PLAIT_SOAK=50 "$build"/tests/unit/lang/lang_test --gtest_filter='*utation*'
 echo "random schedules, and every kernel with every number of stages"
 PLAIT_SOAK=20 PLAIT_RANDOM_SEED=$RANDOM "$build"/tests/random/schedules/random_schedules_test

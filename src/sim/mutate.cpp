@@ -261,7 +261,10 @@ Result<MutationReport> test_mutants(const roles::Program& source, const std::vec
   auto samples = run_original(program, calls, options);
   if (!samples) return samples.diagnostics();
   MutationReport report;
-  for (const Mutant& mutant : mutants(program)) report.results.push_back(judge(mutant, program, *samples));
+  const std::vector<Mutant> all = mutants(program);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!options.chosen || options.chosen(i)) report.results.push_back(judge(all[i], program, *samples));
+  }
   return report;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "sim/trial.h"
 
 /// The test of the simulator on a program: every synchronisation removed or weakened is noticed, unless the program is
@@ -35,8 +37,9 @@ struct MutationOptions {
   std::vector<int> sms = {1, 2};
   std::uint64_t interleavings = 3;  ///< of each call: the usual one and random ones
   Options simulation;
+  std::function<bool(std::size_t)> chosen = {};  ///< which of `mutants(program)`, by number; null: all
 };
-/// Runs all mutants on the calls. The program itself must run without errors; its diagnostics otherwise.
+/// Runs the mutants on the calls. The program itself must run without errors; its diagnostics otherwise.
 Result<MutationReport> test_mutants(const roles::Program& program, const std::vector<Call>& calls,
                                     const MutationOptions& options);
 
