@@ -134,6 +134,31 @@ TEST(Planner, TasksWithCostsOfTheirOwn) {
   EXPECT_GE(p.loops.at(0).ii, 9000);
 }
 
+/// Work on the product of each iteration, in so many turns of a loop of its own.
+std::string with_inner_loop(int turns) {
+  return fmt::format(
+      "kernel inner(A: in bf16[M, K], B: in bf16[N, K], C: out f32[M, N]):\n"
+      "  grid bx = ceildiv(N, 64), by = ceildiv(M, 64)\n  A_s = shared bf16[64, 128]\n  B_s = shared bf16[64, 128]\n"
+      "  acc = fragment f32[64, 64]\n  S = fragment f32[64, 64]\n  clear(acc)\n"
+      "  for k in pipelined(ceildiv(K, 128)):\n    copy(A[by * 64, k * 128], A_s)\n    copy(B[bx * 64, k * 128], B_s)\n"
+      "    gemm(A_s, B_s, S, trans_B=true, clear_accum=true)\n    for t in range({}):\n"
+      "      for i, j in parallel(64, 64):\n        S[i, j] = S[i, j] * 0.5 + f32(t)\n"
+      "    for i, j in parallel(64, 64):\n      acc[i, j] += S[i, j]\n  copy(acc, C[by * 64, bx * 64])\n",
+      turns);
+}
+
+/// A serial loop in a pipelined one is one task, which takes all its turns; loads and the next product overlap it.
+TEST(Planner, AnInnerLoopIsOneTask) {
+  Planned four = planned(kernel_of(with_inner_loop(4)), Kind::modulo),
+          eight = planned(kernel_of(with_inner_loop(8)), Kind::modulo);
+  EXPECT_EQ(slot(four, "for").unit, machine::UnitKind::cuda);
+  EXPECT_EQ(slot(four, "for").role, "math");
+  constexpr int kTurn = 160;  // 64 x 64 fused multiply-adds and conversions of the turn's number, at least 128 a cycle
+  EXPECT_GE(eight.loops.at(0).ii - four.loops.at(0).ii, 4 * kTurn * 8 / 10);
+  EXPECT_GE(four.loops.at(0).bounds.resource, 4 * kTurn);
+  EXPECT_EQ(slot(four, "copy").role, "load");
+}
+
 class Intervals : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
 /// The least interval is no longer than the one of the list scheduler, and no shorter than the bounds.
