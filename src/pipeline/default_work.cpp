@@ -13,6 +13,17 @@ namespace {
 /// Rows of tiles that are walked together, so that their operands stay in L2.
 constexpr int kGroup = 8;
 
+/// Whether a loop has tiles that another role can load. Elsewhere what fills the time of a load is other blocks.
+bool loads_tiles(const For& loop) {
+  bool found = false;
+  walk(loop.body, [&](const Stmt& stmt) {
+    const auto* op = std::get_if<TileOp>(&stmt.node);
+    found = found || (op != nullptr && op->kind == OpKind::copy && op->operands[0].buffer->scope == Scope::global &&
+                      op->operands[1].buffer->scope == Scope::shared);
+  });
+  return found;
+}
+
 /// Whether what a loop loads follows the variable.
 bool loads_along(const For& loop, const Var& var, const VarMap& lets) {
   bool found = false;
@@ -39,7 +50,7 @@ plan::Work default_work(const Kernel& kernel, const machine::Device& device) {
   walk(kernel.body, [&](const Stmt& stmt) {
     const auto* loop = std::get_if<For>(&stmt.node);
     if (loop == nullptr || loop->kind != LoopKind::pipelined) return;
-    loads_ahead = true;
+    loads_ahead = loads_ahead || loads_tiles(*loop);
     along_rows = along_rows || loads_along(*loop, kernel.grid.front().var, lets);
     even = even && !differs(loop->axes.front().begin) && !differs(loop->axes.front().end);
   });
