@@ -43,10 +43,12 @@ bench-compare: build  ## measure again and fail where a ratio fell below the rec
 test-gpu: build  ## role and tile programs against f64 references on this machine's GPU (BUDGET=120 seconds, SEED=0; needs torch)
 	@python3 gpu/test_roles.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_roles.json
 	@python3 gpu/test_kernels.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_kernels.json
+	@python3 gpu/test_fuse.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_fuse.json
 
 bench-gpu: build ## role and tile programs against cuBLAS, cuDNN and each other on this machine's GPU (BUDGET=600 seconds each; needs torch)
 	@python3 gpu/bench_roles.py --budget $(or $(BUDGET),600) --out $(BUILD)/roles.json
 	@python3 gpu/bench_pipeline.py --budget $(or $(BUDGET),600) --out $(BUILD)/pipeline.json
+	@python3 gpu/bench_fuse.py --budget $(or $(BUDGET),600) --out $(BUILD)/fuse.json
 
 bundle:          ## one folder and .tar.xz that runs on any x86-64 Linux with glibc >= 2.36
 	@scripts/setup.sh build bundle

@@ -44,6 +44,7 @@ void add_schedule(CommandLine& line, Command& command);
 void add_plan(CommandLine& line, Command& command);
 void add_model(CommandLine& line, Command& command);
 void add_explain(CommandLine& line, Command& command);
+void add_fuse(CommandLine& line, Command& command);
 
 /// A subcommand with --json and a footer that states the exit codes.
 Options add_command(CommandLine& line, Command& command, const std::string& name, const std::string& summary);

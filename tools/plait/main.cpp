@@ -132,6 +132,7 @@ int run(int argc, char** argv) {
   add_plan(line, command);
   add_model(line, command);
   add_explain(line, command);
+  add_fuse(line, command);
   if (auto answer = line.parse(argc, argv)) {
     if (answer->ok) return write_output(answer->text, kOk);
     command.json = asks_for_json(argc, argv);
