@@ -24,6 +24,11 @@ bool is_free(const std::set<int>& taken, int first, int count) {
 
 }  // namespace
 
+bool is_warp_barrier(const StmtNode& stmt) {
+  const auto* sync = std::get_if<BarrierSync>(&stmt);
+  return sync != nullptr && sync->threads == kWarp;
+}
+
 int NamedBarriers::count() const {
   int sum = block ? 1 : 0;
   for (const Run& run : runs) sum += run.count();
@@ -37,7 +42,7 @@ NamedBarriers named_barriers(const Program& program, const Limits& limits) {
   scan({program, limits, reports}, [&](const Met& met) {
     out.block = out.block || (met.role != nullptr && std::holds_alternative<SyncThreads>(met.stmt.node));
     ir::ExprRef id = barrier_of(met.stmt);
-    if (id == nullptr) return;
+    if (id == nullptr || is_warp_barrier(met.stmt.node)) return;
     Range range = met.ranges.of(id);
     int first = static_cast<int>(std::clamp<std::int64_t>(range.least, 1, kNamedBarriers));
     int last = static_cast<int>(std::clamp<std::int64_t>(range.most, 1, kNamedBarriers));

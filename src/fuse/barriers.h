@@ -10,8 +10,11 @@ namespace plait::fuse {
 
 inline constexpr int kNamedBarriers = 15;  ///< 1…15; 0 is sync_threads'
 
-/// The named barriers of a program. Statements whose numbers depend on the replica, or on what is not known, take a run
-/// of them.
+/// Whether the statement is a barrier over one warp: it needs no number.
+bool is_warp_barrier(const roles::StmtNode& stmt);
+
+/// The named barriers of a program, over more than a warp. Statements whose numbers depend on the replica, or on what
+/// is not known, take a run of them.
 struct NamedBarriers {
   struct Run {
     int first = 0, last = 0;

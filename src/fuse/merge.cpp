@@ -245,7 +245,8 @@ void Merger::move_barriers(const Side& side, const ExprRef& number, Copier& copi
   PLAIT_ASSERT(shifts.has_value(), "named barriers that were said to be there");
   auto by = [number, side_times = side.times()](const Value& id, int shift, int count) {
     Value moved = shift == 0 ? id : shift < 0 ? id - -shift : id + shift;
-    return side_times == 1 ? moved : moved + Value(number) * count;
+    if (side_times == 1) return moved;
+    return moved + (count == 1 ? Value(number) : Value(number) * count);
   };
   std::map<const Stmt*, std::pair<int, int>> moved;  // by how much, and the length of the run
   for (const auto& [stmt, of] : side.barriers.of) {
@@ -258,6 +259,7 @@ void Merger::move_barriers(const Side& side, const ExprRef& number, Copier& copi
   if (side.barriers.block) all = by(*place_one(side.times(), barriers_), 0, 1);
   std::int64_t threads = thread_count(side.program());
   copier.on_statement([=](const Stmt& of, StmtNode made) -> StmtNode {
+    if (is_warp_barrier(made)) return SyncWarp{};
     auto move = [&](auto& barrier) {
       auto [shift, count] = moved.at(&of);
       barrier.id = by(barrier.id, shift, count);

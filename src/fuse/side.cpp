@@ -104,8 +104,8 @@ Diagnostics obstacles(const Side& first, const Side& second, const Limits& limit
   }
   if (first.threads() + second.threads() > limits.threads) {
     add(found, Rule::role_threads, first, second,
-        fmt::format("threads: {} has {}, {} has {}, and a block at most {}", first.text(), first.threads(),
-                    second.text(), second.threads(), limits.threads),
+        fmt::format("threads: {} of {}, {} of {}, and a block has at most {}", first.threads(), first.text(),
+                    second.threads(), second.text(), limits.threads),
         "use fewer replicas or warps, or let a block stand for fewer of its blocks with --blocks NAME=1");
   }
   std::set<int> taken;
@@ -118,9 +118,9 @@ Diagnostics obstacles(const Side& first, const Side& second, const Limits& limit
   }
   if (!fit) {
     add(found, Rule::barrier_id, first, second,
-        fmt::format("named barriers: {} takes {}, {} takes {}, and a block has {}", first.text(),
-                    first.barriers.count() * first.part.blocks, second.text(),
-                    second.barriers.count() * second.part.blocks, kNamedBarriers),
+        fmt::format("named barriers: {} of {}, {} of {}, and a block has {}",
+                    first.barriers.count() * first.part.blocks, first.text(),
+                    second.barriers.count() * second.part.blocks, second.text(), kNamedBarriers),
         "use fewer replicas or tokens");
   }
   return found;
@@ -131,8 +131,8 @@ Diagnostics lacking(const Program& fused, const Side& first, const Side& second,
   std::int64_t bytes = arena(lower_channels(fused)).bytes;
   if (bytes > limits.smem_block) {
     add(found, Rule::smem_capacity, first, second,
-        fmt::format("shared memory: {} takes {} bytes, {} takes {}, together {}, and a block gets {}", first.text(),
-                    first.smem_bytes(), second.text(), second.smem_bytes(), bytes, limits.smem_block),
+        fmt::format("shared memory: {} bytes of {}, {} of {}, together {}, and a block gets {}", first.smem_bytes(),
+                    first.text(), second.smem_bytes(), second.text(), bytes, limits.smem_block),
         "use fewer stages or smaller tiles in one of them");
     return found;
   }

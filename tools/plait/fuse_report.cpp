@@ -11,6 +11,7 @@
 #include "roles/lower_channels.h"
 #include "roles/print.h"
 #include "run_inputs.h"
+#include "run_timeout.h"
 #include "sim/occupancy.h"
 #include "sim/trial.h"
 
@@ -216,6 +217,9 @@ void report_fusion(const FuseInput& input, const fuse::Fused& fused, Outcome& ou
     return;
   }
   std::vector<FuseTime> times;
+  Notice notice(
+      "plait: note: both kernels and the fused one are simulated, a statement of a warp at a time; smaller dims are "
+      "faster\n");
   auto add = [&](const std::string& what, const roles::Program& program, const FuseCall& of) {
     auto time = time_of(what, program, input.device, of);
     if (!time) return outcome.diagnostics.append(time.diagnostics());

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "fuse_report.h"
 #include "roles/signature.h"
 #include "run_inputs.h"

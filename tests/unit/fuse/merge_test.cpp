@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
+
 #include "roles/arena.h"
 #include "roles/lower_channels.h"
 #include "roles/parse.h"
@@ -173,6 +175,14 @@ TEST(Merge, NamedBarriersStandApart) {
   expect_same_bytes(a, b, both, {{"first_M", 3}, {"second_M", 2}});
 }
 
+TEST(Merge, BarriersOfAWarpTakeNoNumber) {
+  roles::Program a = parsed(exchange("first", "barrier_sync 15 threads 32", 1));
+  roles::Program both = merged(a, a, 9, 9);
+  EXPECT_THAT(roles::print(both), HasSubstr("sync_warp"));
+  EXPECT_EQ(roles::print(both).find("barrier_sync"), std::string::npos);
+  expect_same_bytes(a, a, both, {{"first_a_M", 12}, {"first_b_M", 5}});
+}
+
 TEST(Merge, NumbersThatDependOnTheReplicaMoveTogether) {
   std::string text = exchange("first", "barrier_sync 1 + replica threads 64");
   text.replace(text.find("warps 2:"), 8, "replicas 3 warps 2:");
@@ -198,7 +208,7 @@ TEST(Merge, ABlockStandsForSeveralThatAreReplicas) {
   EXPECT_THAT(text, HasSubstr("smem second_S: f32[3, 1, 64]"));
   EXPECT_THAT(text, HasSubstr("role second_work replicas 3 warps 2:"));
   EXPECT_THAT(text, HasSubstr("if block + replica * blocks < second_blocks:"));
-  EXPECT_THAT(text, HasSubstr("barrier_sync 1 + replica * 1 threads 64"));
+  EXPECT_THAT(text, HasSubstr("barrier_sync 1 + replica threads 64"));
   expect_round_trip(both);
   expect_same_bytes(a, b, both, {{"N", 2}, {"M", 8}});
 }
@@ -272,19 +282,19 @@ TEST(Merge, ParametersNamedAsBuiltins) {
 
 TEST(Merge, ThreadsOfABlock) {
   roles::Program a = parsed(exchange("first", "sync_threads", 20)), b = parsed(exchange("second", "sync_threads", 16));
-  EXPECT_EQ(refused(a, b, Rule::role_threads), "threads: first has 640, second has 512, and a block at most 1024");
+  EXPECT_EQ(refused(a, b, Rule::role_threads), "threads: 640 of first, 512 of second, and a block has at most 1024");
 }
 
 TEST(Merge, SharedMemoryOfABlock) {
   roles::Program a = parsed(ring("first", 600)), b = parsed(ring("second", 400));
   EXPECT_EQ(refused(a, b, Rule::smem_capacity),
-            "shared memory: first takes 163200 bytes, second takes 108800, together 272000, and a block gets 232448");
+            "shared memory: 163200 bytes of first, 108800 of second, together 272000, and a block gets 232448");
 }
 
 TEST(Merge, NamedBarriersOfABlock) {
-  roles::Program a = parsed(exchange("first", "sync_threads", 1));
+  roles::Program a = parsed(exchange("first", "sync_threads", 2));
   EXPECT_EQ(refused(a, a, Rule::barrier_id, 10, 6),
-            "named barriers: 10 blocks of first_a takes 10, 6 blocks of first_b takes 6, and a block has 15");
+            "named barriers: 10 of 10 blocks of first_a, 6 of 6 blocks of first_b, and a block has 15");
 }
 
 TEST(Merge, ClustersOfDifferentSizes) {
