@@ -5,6 +5,7 @@
 #include "graph/work.h"
 #include "plan/lists.h"
 #include "plan/position.h"
+#include "planner/choice.h"
 
 namespace plait::planner {
 
@@ -64,8 +65,6 @@ LoopProblem problem_of(const TaskGraph& graph, const LoopCosts& costs, Turns tur
 
 namespace {
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-
 class PlanMaker {
  public:
   PlanMaker(const TaskGraph& graph, const LoopCosts& costs, const LoopProblem& problem, const plan::Timetable& table,
@@ -96,13 +95,9 @@ class PlanMaker {
       if (load_) plan_.slots[i].role = "load";
       plan_.slots[i].order = next++;
     }
-    std::vector<std::size_t> tasks(problem_.nodes.size());
-    for (std::size_t t = 0; t < tasks.size(); ++t) tasks[t] = t;
-    auto phase = [&](std::size_t t) { return table_.issue[t] - floor_div(table_.issue[t], table_.ii) * table_.ii; };
-    std::stable_sort(tasks.begin(), tasks.end(), [&](std::size_t a, std::size_t b) { return phase(a) < phase(b); });
-    for (std::size_t t : tasks) {
+    for (std::size_t t : order_of(table_)) {
       plan::Slot& slot = plan_.slots[problem_.nodes[t]];
-      slot.stage = static_cast<int>(floor_div(table_.issue[t], table_.ii));
+      slot.stage = stage_of(table_, t);
       slot.order = next++;
     }
   }

@@ -6,9 +6,7 @@
 
 #include "explain/explain.h"
 #include "ir/visit.h"
-#include "plan/greedy.h"
-#include "plan/modulo.h"
-#include "plan/rules.h"
+#include "planner/choice.h"
 #include "planner/loop.h"
 #include "planner/rate.h"
 #include "planner/reopen.h"
@@ -51,25 +49,16 @@ bool is_open(const ir::Kernel& kernel) {
 
 namespace {
 
-constexpr int kMostStages = 4;        // that the rules planner is tried with
 constexpr int kMostOccupancy = 4;     // blocks of a multiprocessor that are tried
 constexpr std::size_t kKept = 2;      // schedules that are tried with more blocks, and with other orders of tiles
 constexpr double kTurnsWorth = 0.95;  // of the interval of replicas side by side
 // Of threads that load and of threads that compute, where fragments of the latter take most of what they have.
 constexpr int kFewRegisters = 24, kManyRegisters = 240;
 constexpr std::int64_t kCrowded = 160;
-constexpr double kWorth = 1.01;  // a plan that needs more of the machine has to be this much better
-
-/// A schedule, and what became of it.
-struct Entry {
-  Candidate told;
-  plan::Schedule schedule;
-  std::optional<pipeline::Derived> derived;
-  std::vector<PlannedLoop> loops;
-};
-
 class Planner {
  public:
+  using Entry = planner::Entry<pipeline::Derived>;
+
   Planner(const ir::Kernel& kernel, const machine::Device& device, const Options& options,
           std::vector<TaskGraph> graphs, pipeline::Derived base)
       : kernel_(kernel), device_(device), options_(options), graphs_(std::move(graphs)), base_(std::move(base)) {}
@@ -148,24 +137,13 @@ class Planner {
     }
   }
 
-  plan::LoopPlan& place_of(plan::Schedule& schedule, const TaskGraph& graph) const {
-    return *std::find_if(schedule.loops.begin(), schedule.loops.end(),
-                         [&](const plan::LoopPlan& l) { return l.loop == graph.loop; });
-  }
-
   void by_rules(int stages) {
     Entry entry;
     entry.told.what = fmt::format("rules, stages={}", stages);
     entry.schedule = base_.schedule;
-    for (const TaskGraph& graph : graphs_) {
-      if (!is_open(graph.asked)) continue;
-      TaskGraph asked = graph;
-      asked.asked.stages = stages;
-      auto made = plan::plan_by_rules(asked, device_);
-      if (!made) return;
-      place_of(entry.schedule, graph) = made->loop;
-      entry.loops.push_back({graph.loop, graph.loc, "rules", {}, 0, false, "its author's rules weigh no times", ""});
-    }
+    auto loops = put_stages(entry.schedule, graphs_, device_, stages);
+    if (!loops) return;
+    entry.loops = std::move(*loops);
     consider(std::move(entry));
   }
 
@@ -198,15 +176,10 @@ class Planner {
       const TaskGraph& graph = graphs_[i];
       if (!is_open(graph.asked)) continue;
       LoopProblem problem = problem_of(graph, costs_[i], turns);
-      plan::Timetable table =
-          kind == Kind::greedy ? plan::plan_greedy(problem.problem) : plan::plan_modulo(problem.problem);
-      std::vector<std::string> broken = plan::certify(problem.problem, table);
-      PLAIT_ASSERT(broken.empty(), "a timetable does not keep what it is for: " + broken.front());
+      Timed made = timed(kind, graph, problem.problem, costs_[i].tasks.empty() ? "" : costs_[i].tasks.front().source);
       place_of(entry.schedule, graph) =
-          plan_of(graph, costs_[i], problem, table, std::string(name_of(kind)), device_, loads());
-      entry.loops.push_back({graph.loop, graph.loc, std::string(name_of(kind)), plan::bounds_of(problem.problem),
-                             table.ii, table.optimal, table.why_not,
-                             costs_[i].tasks.empty() ? "" : costs_[i].tasks.front().source});
+          plan_of(graph, costs_[i], problem, made.table, std::string(name_of(kind)), device_, loads());
+      entry.loops.push_back(std::move(made.told));
     }
     return entry;
   }
@@ -292,9 +265,7 @@ class Planner {
       entries_.push_back(std::move(entry));
       return false;
     }
-    constexpr std::int64_t kTurns = 40, kLeast = 20'000, kMost = 120'000;
-    std::int64_t cycles = std::clamp(length_ * kTurns, kLeast, kMost);
-    entry.told.predicted = utilisation(entry.derived->program, device_, options_.dims, unit_, cycles);
+    entry.told.predicted = utilisation(entry.derived->program, device_, options_.dims, unit_, trial_length(length_));
     entries_.push_back(std::move(entry));
     return true;
   }
@@ -302,28 +273,11 @@ class Planner {
   Planned choose() {
     Planned out;
     out.compared = unit_;
-    std::size_t best = entries_.size();
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (!entries_[i].derived) continue;
-      if (best == entries_.size() ||
-          entries_[i].told.predicted.value_or(0) > kWorth * entries_[best].told.predicted.value_or(0))
-        best = i;
+    auto best = planner::choose(std::move(entries_), out);
+    if (!best) {
+      for (place::Remark& why : not_planned(out, kernel_.loc)) base_.remarks.push_back(std::move(why));
     }
-    if (best == entries_.size()) {
-      out.derived = std::move(base_);
-      for (Entry& entry : entries_) {
-        out.derived.remarks.push_back({kernel_.loc, fmt::format("not planned: nothing carries out `{}`: {}",
-                                                                entry.told.what, entry.told.refused)});
-        out.candidates.push_back(std::move(entry.told));
-      }
-      return out;
-    }
-    out.derived = std::move(*entries_[best].derived);
-    out.loops = std::move(entries_[best].loops);
-    out.candidates.push_back(entries_[best].told);
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      if (i != best) out.candidates.push_back(std::move(entries_[i].told));
-    }
+    out.derived = best ? std::move(*best) : std::move(base_);
     return out;
   }
 
@@ -349,7 +303,7 @@ Result<Planned> plan(const ir::Kernel& kernel, const machine::Device& device, co
   }
   auto base = pipeline::derive(kernel, device, {options.assumptions, {}, nullptr});
   if (!base) return base.diagnostics();
-  if (options.kind == Kind::rules || !is_open(kernel)) return Planned{std::move(*base), {}, {}, {}};
+  if (options.kind == Kind::rules || !is_open(kernel)) return Planned{{}, std::move(*base)};
   return Planner(kernel, device, options, graph::build(kernel), std::move(*base)).run();
 }
 

@@ -44,11 +44,15 @@ struct Candidate {
   std::optional<double> predicted;  ///< part of the time that the critical unit is busy
   std::string refused;              ///< why nothing carries it out
 };
-struct Planned {
-  pipeline::Derived derived;
+/// What was planned, and what else was looked at.
+struct Planning {
   std::vector<PlannedLoop> loops;          ///< empty: every loop says what it wants
   std::vector<Candidate> candidates;       ///< the chosen one first, then as they were looked at
   sim::Unit compared = sim::Unit::tensor;  ///< the unit by which they were compared
+  machine::Target target = machine::Target::cuda;
+};
+struct Planned : Planning {
+  pipeline::Derived derived;
 };
 
 /// The kernel on its device: by the schedule that is given, else planned.
@@ -59,6 +63,6 @@ Result<pipeline::Derived> derive(const ir::Kernel& kernel, const machine::Device
 Result<Planned> plan(const ir::Kernel& kernel, const machine::Device& device, const Options& options);
 
 /// For the terminal; empty where nothing was planned.
-std::string text(const Planned& planned);
+std::string text(const Planning& planning);
 
 }  // namespace plait::planner

@@ -21,6 +21,15 @@ std::map<std::string, ir::ScalarValue> scalars_of(const roles::Program& program)
   return out;
 }
 
+/// How many of a unit the program works with: each vector core of an NPU has its own.
+int cores_of(const roles::Program& program, sim::Unit unit) {
+  if (!sim::is_of_vector_core(unit)) return 1;
+  for (const roles::Role& role : program.roles) {
+    if (role.name == "aiv") return role.replicas;
+  }
+  return 1;
+}
+
 }  // namespace
 
 std::map<std::string, std::int64_t> stand_ins(const roles::Program& program,
@@ -54,7 +63,7 @@ std::optional<double> utilisation(const roles::Program& program, const machine::
     return true;
   };
   sim::simulate(program, *launch, options);
-  return busy / static_cast<double>(end);
+  return busy / (static_cast<double>(end) * cores_of(program, unit));
 }
 
 }  // namespace plait::planner

@@ -10,9 +10,10 @@
 
 namespace plait::planner {
 
-/// Part of the time for which one multiprocessor keeps a unit busy in its first `cycles` of a call with these dims,
-/// by simulation; of L2 and main memory it has all that it asks for, so that what is compared is how tasks overlap.
-/// Programs that do the same work with the same instructions compare by it. Nothing where there is no such call.
+/// Part of the time for which one multiprocessor, or AI core, keeps a unit busy in its first `cycles` of a call with
+/// these dims, by simulation; of L2 and main memory it has all that it asks for, so that what is compared is how tasks
+/// overlap. Programs that do the same work with the same instructions compare by it. Nothing where there is no such
+/// call.
 std::optional<double> utilisation(const roles::Program& program, const machine::Device& device,
                                   const std::map<std::string, std::int64_t>& dims, sim::Unit unit, std::int64_t cycles);
 

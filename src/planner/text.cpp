@@ -10,20 +10,25 @@ namespace plait::planner {
 
 namespace {
 
-std::string loop_text(const PlannedLoop& loop) {
+std::string loop_text(const PlannedLoop& loop, machine::Target target) {
   std::string out = fmt::format("loop {}, planner {}", graph::text_of(loop.loop), loop.planner);
   if (loop.ii == 0) return out + "\n";
   out += fmt::format(": II {} cycles\n", loop.ii);
   out += fmt::format("  at least {} for {}", loop.bounds.resource, loop.bounds.critical);
   if (loop.bounds.recurrence > 0)
     out += fmt::format(", {} for iterations that need the one before", loop.bounds.recurrence);
-  out += loop.optimal ? "; no shorter interval is possible\n" : fmt::format("; {}\n", loop.why_not);
+  out += fmt::format("; {}\n", !loop.optimal ? loop.why_not
+                               : loop.ii <= std::max(loop.bounds.resource, loop.bounds.recurrence)
+                                   ? "no shorter interval is possible"
+                                   : "no shorter one is possible in the turns that an iteration may take");
   out += fmt::format("  costs {}\n", loop.costs);
   if (loop.bounds.recurrence > loop.bounds.resource) {
     out += "  to go faster: what an iteration needs of the one before has to end earlier\n";
   } else if (loop.ii <= loop.bounds.resource) {
     out += fmt::format("  to go faster: {} has to do less an iteration, or something else has to do it\n",
                        loop.bounds.critical);
+  } else if (target == machine::Target::npu) {
+    out += "  to go faster: smaller tiles, or fewer buffers, so that more iterations overlap\n";
   } else {
     out += "  to go faster: more replicas, or more blocks a multiprocessor, to fill the gaps\n";
   }
@@ -32,12 +37,13 @@ std::string loop_text(const PlannedLoop& loop) {
 
 }  // namespace
 
-std::string text(const Planned& planned) {
+std::string text(const Planning& planned) {
   if (planned.candidates.empty()) return {};
   std::string out = "\nplanned\n";
-  for (const PlannedLoop& loop : planned.loops) out += loop_text(loop);
-  out += fmt::format("schedules that were looked at; predicted: {}'s part of the time of one multiprocessor\n",
-                     explain::unit_name(planned.compared));
+  for (const PlannedLoop& loop : planned.loops) out += loop_text(loop, planned.target);
+  out += fmt::format("schedules that were looked at; predicted: {}'s part of the time of one {}\n",
+                     explain::unit_name(planned.compared),
+                     planned.target == machine::Target::npu ? "AI core" : "multiprocessor");
   explain::Table table({"schedule", "predicted", ""}, "lrl");
   for (const Candidate& c : planned.candidates) {
     bool chosen = &c == &planned.candidates.front() && !planned.loops.empty();

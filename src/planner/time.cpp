@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "explain/busy.h"
 #include "explain/explain.h"
+#include "explain/npu.h"
 #include "pipeline/touched.h"
 #include "runtime/eval.h"
 
@@ -65,10 +67,14 @@ std::optional<double> tensor_bytes(const ir::Kernel& kernel, const Env& env) {
   return bytes;
 }
 
-}  // namespace
+/// What an iteration takes, by loop: of the unit by which plans are compared, and of L2.
+struct Load {
+  double unit = 0, l2 = 0;
+};
 
-std::optional<double> predicted_cycles(const ir::Kernel& kernel, const machine::Device& device, const Planned& planned,
-                                       const std::map<std::string, std::int64_t>& dims) {
+std::optional<double> cycles_of(const ir::Kernel& kernel, const machine::Device& device, const Planning& planned,
+                                const std::map<std::string, Load>& loads, double together,
+                                const std::map<std::string, std::int64_t>& dims) {
   if (planned.candidates.empty() || !planned.candidates.front().predicted || *planned.candidates.front().predicted <= 0)
     return std::nullopt;
   Env first;
@@ -89,22 +95,42 @@ std::optional<double> predicted_cycles(const ir::Kernel& kernel, const machine::
   }
   auto of_first = Iterations(first).run(kernel.body), of_last = Iterations(last).run(kernel.body);
   if (!bytes || !of_first || !of_last) return std::nullopt;
-  sim::Costs costs = sim::costs_of(device);
   double unit = 0, l2 = 0;
   graph::Names names = graph::name_statements(kernel);
-  for (const explain::Loop& loop :
-       explain::explain_loops(planned.derived.program, costs, graph::build(kernel), planned.derived.schedule)) {
-    for (const auto& [stmt, trips] : *of_first) {
-      if (graph::text_of(names.at(stmt)) != loop.name) continue;
-      double mean = (trips + of_last->at(stmt)) / 2;
-      unit += loop.busy.of(planned.compared) * mean;
-      l2 += loop.busy.l2_share * mean;
-    }
+  for (const auto& [stmt, trips] : *of_first) {
+    auto load = loads.find(graph::text_of(names.at(stmt)));
+    if (load == loads.end()) continue;
+    double mean = (trips + of_last->at(stmt)) / 2;
+    unit += load->second.unit * mean;
+    l2 += load->second.l2 * mean;
   }
-  const double together = planned.derived.schedule.place.work.occupancy;
+  sim::Costs costs = sim::costs_of(device);
   double tile = std::max(unit / *planned.candidates.front().predicted, l2);
   double rounds = std::ceil(tiles / (costs.sms * together)) * together;
   return std::max(rounds * tile, *bytes / costs.memory_bytes);
+}
+
+}  // namespace
+
+std::optional<double> predicted_cycles(const ir::Kernel& kernel, const machine::Device& device, const Planned& planned,
+                                       const std::map<std::string, std::int64_t>& dims) {
+  std::map<std::string, Load> loads;
+  for (const explain::Loop& loop : explain::explain_loops(planned.derived.program, sim::costs_of(device),
+                                                          graph::build(kernel), planned.derived.schedule))
+    loads[loop.name] = {loop.busy.of(planned.compared), loop.busy.l2_share};
+  return cycles_of(kernel, device, planned, loads, planned.derived.schedule.place.work.occupancy, dims);
+}
+
+std::optional<double> predicted_cycles(const machine::Device& device, const NpuPlanned& planned,
+                                       const std::map<std::string, std::int64_t>& dims) {
+  std::map<std::string, Load> loads;
+  for (const explain::NpuLoop& loop : explain::explain(planned.derived, device).loops) {
+    for (const auto& [unit, cycles] : loop.busy) {
+      if (machine::name_of(unit) == explain::unit_name(planned.compared))
+        loads[loop.name] = {static_cast<double>(cycles), 0};
+    }
+  }
+  return cycles_of(planned.derived.kernel, device, planned, loads, 1, dims);
 }
 
 }  // namespace plait::planner

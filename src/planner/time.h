@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planner/planner.h"
+#include "planner/npu.h"
 
 namespace plait::planner {
 
@@ -8,6 +8,9 @@ namespace plait::planner {
 /// its iterations at the rate that was predicted, or at that of L2 where that is slower; and no less than its tensors
 /// take from main memory once. Nothing where an extent depends on what the kernel computes.
 std::optional<double> predicted_cycles(const ir::Kernel& kernel, const machine::Device& device, const Planned& planned,
+                                       const std::map<std::string, std::int64_t>& dims);
+/// The same of the AI cores of an NPU.
+std::optional<double> predicted_cycles(const machine::Device& device, const NpuPlanned& planned,
                                        const std::map<std::string, std::int64_t>& dims);
 
 }  // namespace plait::planner

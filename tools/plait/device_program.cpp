@@ -46,6 +46,23 @@ std::string check_planner(const std::string& text) {
   return planner::kind_of(text) ? "" : fmt::format("there is no planner '{}': rules, greedy, modulo or auto", text);
 }
 
+/// By the schedule that is given, else planned.
+Diagnostics derive_for_npu(DeviceProgram& made) {
+  if (made.schedule) {
+    auto derived = npu::derive(*made.tile, made.device, made.schedule);
+    if (!derived) return derived.diagnostics();
+    made.npu = std::move(*derived);
+  } else {
+    auto planned = planner::plan_on_npu(*made.tile, made.device, made.planning);
+    if (!planned) return planned.diagnostics();
+    made.npu = std::move(planned->derived);
+    planner::Planning& told = *planned;
+    made.planned = std::move(told);
+  }
+  made.program = made.npu->made.program;
+  return {};
+}
+
 }  // namespace
 
 Option add_device(const Options& options, const std::string& names, std::string& into, const std::string& help) {
@@ -138,10 +155,7 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
   made.device = std::move(*device);
   made.file = std::move(session->program);
   if (made.device.target == machine::Target::npu) {
-    auto lowered = npu::derive(*made.tile, made.device, made.schedule);
-    if (!lowered) return lowered.diagnostics();
-    made.npu = std::move(*lowered);
-    made.program = made.npu->made.program;
+    if (Diagnostics found = derive_for_npu(made); found.has_errors()) return found;
     return made;
   }
   if (made.schedule) {
@@ -152,7 +166,8 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
     auto planned = planner::plan(*made.tile, made.device, made.planning);
     if (!planned) return planned.diagnostics();
     made.derived = std::move(planned->derived);
-    made.planned = std::move(*planned);
+    planner::Planning& told = *planned;
+    made.planned = std::move(told);
   }
   made.program = made.derived->program;
   return made;

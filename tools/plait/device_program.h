@@ -1,8 +1,7 @@
 #pragma once
 
 #include "machine/load.h"
-#include "npu/lower/derive.h"
-#include "planner/planner.h"
+#include "planner/npu.h"
 #include "session.h"
 
 namespace plait::cli {
@@ -16,7 +15,7 @@ struct DeviceProgram {
   std::optional<npu::Derived> npu;           ///< tile programs on NPUs
   place::Assumptions assumptions;            ///< tile programs: with what it was derived
   std::optional<plan::Schedule> schedule;    ///< that was given
-  planner::Planned planned;                  ///< where loops were planned; without `derived`, which stands above
+  planner::Planning planned;                 ///< where loops were planned
   planner::Options planning;
   Program file;            ///< tile programs
   machine::Device device;  ///< that it was verified on

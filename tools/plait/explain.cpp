@@ -122,7 +122,7 @@ void show_variants(const DeviceProgram& read, Outcome& outcome) {
 }
 
 /// What planned the loops whose author left that open, and what else there was.
-void show_planning(const planner::Planned& planned, Outcome& outcome) {
+void show_planning(const planner::Planning& planned, Outcome& outcome) {
   outcome.text += planner::text(planned);
   std::vector<Report> loops, candidates;
   for (const planner::PlannedLoop& loop : planned.loops) {

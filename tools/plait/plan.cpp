@@ -64,6 +64,22 @@ struct Shape {
   std::optional<double> cycles;
 };
 
+/// What was planned of a choice, and the time that it takes.
+template <typename Planned, typename Cycles>
+void judge(const Result<Planned>& planned, const Cycles& cycles, Shape& shape) {
+  if (!planned) {
+    shape.refused = planned.diagnostics().list().front().message;
+    return;
+  }
+  if (planned->loops.empty()) {
+    shape.refused = planned->candidates.empty() ? "it has no pipelined loop" : planned->candidates.front().refused;
+    return;
+  }
+  shape.schedule = planned->candidates.front().what;
+  shape.cycles = cycles(*planned);
+  if (!shape.cycles) shape.refused = "no time is predicted: an extent is not known from the dims";
+}
+
 Shape look_at(const PlanFlags& flags, const machine::Device& device, const lang::Bindings& bindings,
               const std::map<std::string, std::int64_t>& dims, std::string what) {
   Shape shape;
@@ -73,19 +89,17 @@ Shape look_at(const PlanFlags& flags, const machine::Device& device, const lang:
     shape.refused = session.diagnostics().list().front().message;
     return shape;
   }
-  planner::Options options{*planner::kind_of(flags.planner), pipeline::assume(session->kernel, dims), dims, true};
-  auto planned = planner::plan(session->kernel, device, options);
-  if (!planned) {
-    shape.refused = planned.diagnostics().list().front().message;
-    return shape;
+  const ir::Kernel& kernel = session->kernel;
+  planner::Options options{*planner::kind_of(flags.planner), pipeline::assume(kernel, dims), dims, true};
+  if (device.target == machine::Target::npu) {
+    judge(
+        planner::plan_on_npu(kernel, device, options),
+        [&](const auto& planned) { return planner::predicted_cycles(device, planned, dims); }, shape);
+  } else {
+    judge(
+        planner::plan(kernel, device, options),
+        [&](const auto& planned) { return planner::predicted_cycles(kernel, device, planned, dims); }, shape);
   }
-  if (planned->loops.empty()) {
-    shape.refused = planned->candidates.empty() ? "it has no pipelined loop" : planned->candidates.front().refused;
-    return shape;
-  }
-  shape.schedule = planned->candidates.front().what;
-  shape.cycles = planner::predicted_cycles(session->kernel, device, *planned, dims);
-  if (!shape.cycles) shape.refused = "no time is predicted: an extent is not known from the dims";
   return shape;
 }
 
@@ -160,10 +174,11 @@ Outcome plan_tiles(const PlanFlags& flags) {
   if (!name) return failed(name.diagnostics());
   auto device = machine::load_device(flags.device);
   if (!device) return failed(device.diagnostics());
-  if (device->target != machine::Target::cuda) {
+  if (device->target == machine::Target::cpu) {
     Diagnostics found;
-    found.error(Rule::place_device, {}, fmt::format("tiles are planned for GPUs, and {} is none", device->name),
-                "name a GPU's model, e.g. --device h200");
+    found.error(Rule::place_device, {},
+                fmt::format("tiles are planned for GPUs and NPUs, and {} is neither", device->name),
+                "name the model of one, e.g. --device h200");
     return failed(found);
   }
   auto dims = dims_of(flags.dims, "--dim");
@@ -185,7 +200,7 @@ void add_plan(CommandLine& line, Command& command) {
   Options sub = add_command(line, command, "plan", "Try tile shapes, plan each, and rank them by predicted time");
   auto flags = std::make_shared<PlanFlags>();
   add_program_options(sub, command, flags->program, true, "tile program");
-  add_device(sub, "--device", flags->device, "machine model of the GPU (default: h200)");
+  add_device(sub, "--device", flags->device, "machine model (default: h200)");
   add_planner_flag(sub, flags->planner);
   add_assignments(sub, "--dim", flags->dims, "value of a dim, e.g. --dim M=4096; all of them are needed");
   add_assignments(

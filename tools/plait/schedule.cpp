@@ -31,6 +31,27 @@ Outcome deliver(const plan::Schedule& schedule, const std::vector<Note>& reasons
   return outcome;
 }
 
+std::vector<Note> notes_of(const std::vector<place::Remark>& remarks) {
+  std::vector<Note> notes;
+  for (const place::Remark& remark : remarks) notes.push_back({remark.loc, remark.text});
+  return notes;
+}
+
+/// The schedule that a planner makes, and why it is not what was asked for; nothing where nobody left it one to make.
+std::optional<Outcome> planned(const ir::Kernel& kernel, const machine::Device& device, const std::string& planner) {
+  planner::Options options{*planner::kind_of(planner), {}, {}};
+  bool npu = device.target == machine::Target::npu;
+  if (!planner::is_open(kernel) || (!npu && place::missing_features(kernel, device).has_errors())) return std::nullopt;
+  if (npu) {
+    auto made = planner::plan_on_npu(kernel, device, options);
+    if (!made) return failed(made.diagnostics());
+    return deliver(made->derived.made.schedule, notes_of(made->derived.made.remarks));
+  }
+  auto made = planner::plan(kernel, device, options);
+  if (!made) return failed(made.diagnostics());
+  return deliver(made->derived.schedule, notes_of(made->derived.remarks));
+}
+
 /// What does not fit the memories of an NPU; of other machines the planner knows.
 Diagnostics memory_of_npu(const ir::Kernel& kernel, const plan::Schedule& schedule, const machine::Device& device,
                           bool by_rules) {
@@ -45,19 +66,15 @@ Outcome schedule(const ScheduleOptions& options) {
   if (!session) return failed(session.diagnostics());
   auto device = machine::load_device(options.device);
   if (!device) return failed(device.diagnostics());
+  if (options.given.empty()) {
+    if (auto made = planned(session->kernel, *device, options.planner)) return std::move(*made);
+  }
   if (device->target == machine::Target::npu) {
     auto separated = npu::separate(session->kernel);
     if (!separated) return failed(separated.diagnostics());
     session->kernel = std::move(*separated);
   }
   if (options.given.empty()) {
-    if (!place::missing_features(session->kernel, *device).has_errors() && planner::is_open(session->kernel)) {
-      auto planned = planner::plan(session->kernel, *device, {*planner::kind_of(options.planner), {}, {}});
-      if (!planned) return failed(planned.diagnostics());
-      std::vector<Note> reasons;
-      for (const place::Remark& remark : planned->derived.remarks) reasons.push_back({remark.loc, remark.text});
-      return deliver(planned->derived.schedule, reasons);
-    }
     auto made = plan::plan_by_rules(session->kernel, *device);
     if (!made) return failed(made.diagnostics());
     if (Diagnostics full = memory_of_npu(session->kernel, made->schedule, *device, true); full.has_errors())

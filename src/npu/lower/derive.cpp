@@ -85,24 +85,11 @@ Diagnostics check_memory(const Kernel& kernel, const plan::Schedule& schedule, c
   return use == nullptr ? Diagnostics() : over_capacity(kernel, device, *use, by_rules);
 }
 
-Result<Derived> derive(const Kernel& written, const machine::Device& device,
-                       const std::optional<plan::Schedule>& schedule) {
-  auto kernel = separate(written);
-  if (!kernel) return kernel.diagnostics();
-  Derived derived;
-  derived.kernel = std::move(*kernel);
-  if (schedule) {
-    derived.made.schedule = *schedule;
-    Diagnostics found = plan::check(*schedule, derived.kernel, graph::build(derived.kernel), device);
-    if (found.has_errors()) return found;
-  } else {
-    auto plan = plan::plan_by_rules(derived.kernel, device);
-    if (!plan) return plan.diagnostics();
-    derived.made.schedule = std::move(plan->schedule);
-    derived.made.schedule.place.work = pipeline::default_work(derived.kernel, device);
-    for (const Note& note : plan->reasons) derived.made.remarks.push_back({note.loc, note.message});
-  }
-  Diagnostics full = check_memory(derived.kernel, derived.made.schedule, device, !schedule);
+namespace {
+
+/// The role program of a schedule that fits.
+Result<Derived> lowered(Derived derived, const machine::Device& device, bool by_rules) {
+  Diagnostics full = check_memory(derived.kernel, derived.made.schedule, device, by_rules);
   if (full.has_errors()) return full;
   derived.memory = memory_use(derived.kernel, derived.made.schedule, device);
   Lowering lowering(derived.kernel, derived.made.schedule, device);
@@ -113,6 +100,33 @@ Result<Derived> derive(const Kernel& written, const machine::Device& device,
   Diagnostics broken = roles::verify(derived.made.program, roles::limits_of(device));
   PLAIT_ASSERT(!broken.has_errors(), "a derived role program is wrong:\n" + broken.render());
   return derived;
+}
+
+}  // namespace
+
+Result<Derived> carry_out(const Kernel& kernel, const std::vector<graph::TaskGraph>& graphs,
+                          const machine::Device& device, const plan::Schedule& schedule) {
+  Diagnostics found = plan::check(schedule, kernel, graphs, device);
+  if (found.has_errors()) return found;
+  Derived derived;
+  derived.kernel = kernel;
+  derived.made.schedule = schedule;
+  return lowered(std::move(derived), device, false);
+}
+
+Result<Derived> derive(const Kernel& written, const machine::Device& device,
+                       const std::optional<plan::Schedule>& schedule) {
+  auto kernel = separate(written);
+  if (!kernel) return kernel.diagnostics();
+  if (schedule) return carry_out(*kernel, graph::build(*kernel), device, *schedule);
+  auto plan = plan::plan_by_rules(*kernel, device);
+  if (!plan) return plan.diagnostics();
+  Derived derived;
+  derived.kernel = std::move(*kernel);
+  derived.made.schedule = std::move(plan->schedule);
+  derived.made.schedule.place.work = pipeline::default_work(derived.kernel, device);
+  for (const Note& note : plan->reasons) derived.made.remarks.push_back({note.loc, note.message});
+  return lowered(std::move(derived), device, true);
 }
 
 }  // namespace plait::npu

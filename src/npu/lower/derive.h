@@ -16,6 +16,10 @@ struct Derived {
 Result<Derived> derive(const ir::Kernel& kernel, const machine::Device& device,
                        const std::optional<plan::Schedule>& schedule = {});
 
+/// The same of a kernel that is separated already, by this schedule. `graphs`: the kernel's.
+Result<Derived> carry_out(const ir::Kernel& kernel, const std::vector<graph::TaskGraph>& graphs,
+                          const machine::Device& device, const plan::Schedule& schedule);
+
 /// Whether a separated kernel fits the memories; where it does not, with the need, the limit and, where the rules made
 /// the schedule, the largest number of stages that fits.
 Diagnostics check_memory(const ir::Kernel& kernel, const plan::Schedule& schedule, const machine::Device& device,

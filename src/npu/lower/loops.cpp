@@ -35,8 +35,10 @@ std::vector<const plan::Slot*> slots_of(const Stmt& stmt, const plan::LoopPlan& 
 
 }  // namespace
 
-/// Whether anything runs other than in the order of the program, iteration by iteration.
+/// Whether anything runs other than in the order of the program, iteration by iteration, or in a copy of its own.
 bool Lowering::overlaps(const For& loop, const plan::LoopPlan& plan) const {
+  auto several = [&](const Buffer& buffer) { return plan.copies(buffer->name) > 1; };
+  if (std::any_of(buffers_.begin(), buffers_.end(), several)) return true;
   int order = -1;
   for (const StmtRef& stmt : loop.body) {
     for (const plan::Slot* slot : slots_of(*stmt, plan, stmt_names_)) {

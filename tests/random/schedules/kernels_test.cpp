@@ -9,7 +9,7 @@
 #include <set>
 
 #include "pipeline/assume.h"
-#include "planner/planner.h"
+#include "planner/npu.h"
 #include "random/schedules/samples.h"
 #include "random/schedules/trial.h"
 #include "roundtrip.h"
@@ -113,14 +113,19 @@ class Programs {
     planner::Options options;
     options.kind = kind;
     options.all = true;
-    const Dims dims = sample_.dims(trips);
-    options.dims = dims;
+    options.dims = sample_.dims(trips);
     const ir::Kernel kernel = *load_sample(sample_, trips);
-    options.assumptions = pipeline::assume(kernel, dims);
-    auto planned = planner::plan(kernel, device_, options);
-    ASSERT_TRUE(planned.ok()) << planned.diagnostics().render();
-    EXPECT_FALSE(planned->loops.empty()) << planner::text(*planned);
-    run(*program, planned->derived.schedule);
+    options.assumptions = pipeline::assume(kernel, options.dims);
+    auto take = [&](const auto& planned, const auto& schedule_of) {
+      ASSERT_TRUE(planned.ok()) << planned.diagnostics().render();
+      EXPECT_FALSE(planned->loops.empty()) << planner::text(*planned);
+      run(*program, schedule_of(*planned));
+    };
+    if (device_.target == machine::Target::npu) {
+      take(planner::plan_on_npu(kernel, device_, options), [](const auto& p) { return p.derived.made.schedule; });
+    } else {
+      take(planner::plan(kernel, device_, options), [](const auto& p) { return p.derived.schedule; });
+    }
   }
 
  private:
@@ -175,39 +180,59 @@ TEST_P(Kernels, AnyStagesAndTripsGiveTheSameBytes) {
   }
 }
 
-/// On machines that planners weigh: the GPUs.
-class PlannedKernels : public Kernels {};
-constexpr std::size_t kGpus = 2;
+/// Machines whose loops planners weigh, each with the planners that the suite tries.
+struct Planned {
+  const char* suffix;
+  const machine::Device& (*device)();
+  std::vector<planner::Kind> kinds;
+  bool twice;  ///< with two trip counts, else with one
+};
+const std::vector<Planned>& planned_machines() {
+  using planner::Kind;
+  static const std::vector<Planned> machines = {
+      {"", gpu, {Kind::greedy, Kind::modulo}, true},
+      {"_without_tma", gpu_without_tma, {Kind::greedy, Kind::modulo}, true},
+      {"_npu", npu, {Kind::greedy, Kind::modulo, Kind::automatic}, false},
+      {"_npu_by_way_of_memory", npu_by_way_of_memory, {Kind::greedy, Kind::modulo, Kind::automatic}, false},
+  };
+  return machines;
+}
 
-/// In the suite each planner meets each kernel on each GPU, with two trip counts.
+class PlannedKernels : public Kernels {};
+
+/// In the suite each planner meets each kernel on each machine, with one or two trip counts.
 TEST_P(PlannedKernels, AnyPlannerGivesTheSameBytes) {
   const auto [at, number] = GetParam();
-  const machine::Device& device = kMachines[at].device();
+  const Planned& machine = planned_machines().at(at);
   const std::vector<Sample> all = samples();
   Rng rng(900 + 2 * number + at);
   const bool whole = std::getenv("PLAIT_SOAK") != nullptr;
-  Programs programs(all.at(number), device);
-  for (planner::Kind kind : {planner::Kind::greedy, planner::Kind::modulo}) {
+  Programs programs(all.at(number), machine.device());
+  for (planner::Kind kind : machine.kinds) {
     if (whole) {
       for (std::int64_t trips = 0; trips <= 7; ++trips) programs.check(kind, trips);
       continue;
     }
-    programs.check(kind, rng.between(0, 2));
-    programs.check(kind, rng.between(3, 7));
+    programs.check(kind, rng.between(0, machine.twice ? 2 : 7));
+    if (machine.twice) programs.check(kind, rng.between(3, 7));
   }
 }
 
-std::string label_of(const testing::TestParamInfo<std::tuple<std::size_t, std::size_t>>& at) {
+using Param = testing::TestParamInfo<std::tuple<std::size_t, std::size_t>>;
+std::string label_of(const Param& at) {
   return samples()[std::get<1>(at.param)].label + kMachines[std::get<0>(at.param)].suffix;
+}
+std::string planned_label_of(const Param& at) {
+  return samples()[std::get<1>(at.param)].label + planned_machines()[std::get<0>(at.param)].suffix;
 }
 INSTANTIATE_TEST_SUITE_P(Samples, Kernels,
                          testing::Combine(testing::Range<std::size_t>(0, std::size(kMachines)),
                                           testing::Range<std::size_t>(0, samples().size())),
                          label_of);
 INSTANTIATE_TEST_SUITE_P(Samples, PlannedKernels,
-                         testing::Combine(testing::Range<std::size_t>(0, kGpus),
+                         testing::Combine(testing::Range<std::size_t>(0, planned_machines().size()),
                                           testing::Range<std::size_t>(0, samples().size())),
-                         label_of);
+                         planned_label_of);
 
 TEST(KernelSamples, HaveEveryKernelWithAPipelinedLoop) {
   std::set<std::string> known;

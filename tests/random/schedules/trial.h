@@ -12,6 +12,8 @@ const machine::Device& gpu();
 const machine::Device& gpu_without_tma();
 /// Whose programs issue tasks.
 const machine::Device& npu();
+/// One whose cores pass data on by way of global memory.
+const machine::Device& npu_by_way_of_memory();
 
 /// Where rows of the call's tensors start: as its extents say, or, of some tensors, at multiples of fewer bytes
 /// than 16.
