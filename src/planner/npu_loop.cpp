@@ -4,6 +4,7 @@
 
 #include "ir/visit.h"
 #include "npu/costs.h"
+#include "npu/lower/mail.h"
 #include "npu/uses.h"
 #include "plan/lists.h"
 #include "plan/rules.h"
@@ -50,6 +51,31 @@ void hold_cube(plan::TaskCost& cost) {
 
 }  // namespace
 
+namespace {
+
+/// Whether a statement holds others that are tasks by themselves: control flow that is one node of the graph.
+bool holds_others(const ir::Stmt& stmt) {
+  const auto* loop = std::get_if<ir::For>(&stmt.node);
+  return (loop != nullptr && loop->kind != ir::LoopKind::parallel) || std::holds_alternative<ir::While>(stmt.node) ||
+         std::holds_alternative<ir::If>(stmt.node) || std::holds_alternative<ir::Task>(stmt.node);
+}
+
+/// Several statements count as one, on the unit that they keep busy longest; the vector cores issue it where they have
+/// a part in it.
+void as_one(const std::vector<const ir::Stmt*>& stmts, const npu::Homes& homes, plan::Problem::Task& task) {
+  bool of_vector = std::any_of(stmts.begin(), stmts.end(), [&](const ir::Stmt* stmt) {
+    if (holds_others(*stmt)) return npu::has_part(*stmt, npu::Core::vector, homes);
+    return npu::core_of(*stmt, homes) == npu::Core::vector;
+  });
+  task.role = of_vector ? kVector : kCube;
+  const auto& busy = task.cost.busy;
+  auto longest =
+      std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  task.unit = longest == busy.end() ? UnitKind::scalar : longest->first;
+}
+
+}  // namespace
+
 Result<NpuLoop> npu_loop(const TaskGraph& graph, const ir::Kernel& kernel, const machine::Device& device) {
   npu::Homes homes(kernel.body);
   npu::Rows rows(kernel, homes, device);
@@ -58,14 +84,13 @@ Result<NpuLoop> npu_loop(const TaskGraph& graph, const ir::Kernel& kernel, const
   out.nodes = grouped(graph);
   Diagnostics found;
   for (const std::vector<std::size_t>& group : out.nodes) {
-    const graph::Node& first = graph.nodes[group.front()];
+    std::vector<const ir::Stmt*> stmts;
     plan::Problem::Task task;
-    task.name = graph::text_of(first.name);
-    task.role = npu::core_of(*first.stmt, homes) == npu::Core::cube ? kCube : kVector;
+    task.name = graph::text_of(graph.nodes[group.front()].name);
     task.async = true;
     for (std::size_t node : group) {
-      const ir::Stmt& stmt = *graph.nodes[node].stmt;
-      auto cost = npu::cost_of(graph.nodes[node], homes, device, rows.shares(stmt));
+      stmts.push_back(graph.nodes[node].stmt.get());
+      auto cost = npu::cost_of(graph.nodes[node], homes, device, rows.shares(*stmts.back()));
       if (!cost) {
         found.append(cost.diagnostics());
         continue;
@@ -73,10 +98,11 @@ Result<NpuLoop> npu_loop(const TaskGraph& graph, const ir::Kernel& kernel, const
       hold_cube(*cost);
       add(task.cost, *cost);
     }
-    // Several statements count as one, on the unit that they keep busy longest.
-    task.unit = npu::unit_of(*first.stmt, homes);
-    for (const auto& [unit, cycles] : task.cost.busy) {
-      if (group.size() > 1 && cycles > task.cost.busy[*task.unit]) task.unit = unit;
+    if (stmts.size() > 1 || holds_others(*stmts.front())) {
+      as_one(stmts, homes, task);
+    } else {
+      task.role = npu::core_of(*stmts.front(), homes) == npu::Core::cube ? kCube : kVector;
+      task.unit = npu::unit_of(*stmts.front(), homes);
     }
     task.cost.busy.try_emplace(*task.unit, 1);
     task.cost.issue = 1;

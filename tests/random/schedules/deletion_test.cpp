@@ -7,8 +7,6 @@
 #include <iostream>
 #include <set>
 
-#include "pipeline/assume.h"
-#include "planner/planner.h"
 #include "random/schedules/samples.h"
 #include "random/schedules/trial.h"
 #include "roles/print.h"
@@ -27,7 +25,10 @@ struct Machine {
   const machine::Device& (*device)();
   std::uint64_t seed;
 };
-constexpr Machine kMachines[] = {{"gpu", gpu, 1}, {"gpu_without_tma", gpu_without_tma, 2}};
+constexpr Machine kMachines[] = {{"gpu", gpu, 1},
+                                 {"gpu_without_tma", gpu_without_tma, 2},
+                                 {"npu", npu, 3},
+                                 {"npu_by_way_of_memory", npu_by_way_of_memory, 4}};
 
 /// What was found, over all tests of the process.
 struct Counts {
@@ -39,24 +40,15 @@ struct Counts {
 };
 Counts counts;
 
-roles::Program planned(const ir::Kernel& kernel, const machine::Device& device, planner::Kind kind, const Dims& dims) {
-  planner::Options options;
-  options.kind = kind;
-  options.all = true;
-  options.dims = dims;
-  options.assumptions = pipeline::assume(kernel, dims);
-  auto made = planner::plan(kernel, device, options);
-  if (!made) throw InternalError(made.diagnostics().render());
-  return std::move(made->derived.program);
-}
-
 /// Of what there is to remove all, or a few drawn from `rng`.
 void check(const Sample& sample, const machine::Device& device, planner::Kind kind, Rng* rng) {
   SCOPED_TRACE(fmt::format("{}, planner {}", sample.label, planner::name_of(kind)));
   const Dims dims = sample.dims(kTrips);
   auto kernel = load_sample(sample, kTrips);
   ASSERT_TRUE(kernel.ok()) << kernel.diagnostics().render();
-  const roles::Program program = planned(*kernel, device, kind, dims);
+  auto planned = planned_program(*kernel, device, kind, dims);
+  ASSERT_TRUE(planned.ok()) << planned.diagnostics().render();
+  const roles::Program& program = planned->derived.program;
   std::vector<sim::Call> calls;
   auto call = sim::draw_call(program, dims, {}, 7);
   ASSERT_TRUE(call.ok()) << call.diagnostics().render();

@@ -8,6 +8,7 @@
 #include "npu/separate.h"
 #include "pipeline/assume.h"
 #include "pipeline/pieces.h"
+#include "planner/npu.h"
 #include "roles/arena.h"
 #include "roles/parse.h"
 #include "runtime/bind.h"
@@ -51,6 +52,27 @@ ir::Kernel planned(const ir::Kernel& kernel, const machine::Device& device) {
 }
 
 }  // namespace
+
+Result<PlannedProgram> planned_program(const ir::Kernel& kernel, const machine::Device& device, planner::Kind kind,
+                                       const std::map<std::string, std::int64_t>& dims) {
+  planner::Options options;
+  options.kind = kind;
+  options.all = true;
+  options.dims = dims;
+  options.assumptions = pipeline::assume(kernel, dims);
+  auto with_told = [](auto& planned, pipeline::Derived derived) {
+    planner::Planning& told = planned;
+    return PlannedProgram{std::move(derived), std::move(told)};
+  };
+  if (is_npu(device)) {
+    auto planned = planner::plan_on_npu(kernel, device, options);
+    if (!planned) return planned.diagnostics();
+    return with_told(*planned, std::move(planned->derived.made));
+  }
+  auto planned = planner::plan(kernel, device, options);
+  if (!planned) return planned.diagnostics();
+  return with_told(*planned, std::move(planned->derived));
+}
 
 const machine::Device& gpu() {
   static const machine::Device device = *machine::load_device("h200");

@@ -1,11 +1,20 @@
 #pragma once
 
 #include "pipeline/derive.h"
+#include "planner/planner.h"
 #include "random/schedules/draw.h"
 #include "random/schedules/writer.h"
 #include "sim/trial.h"
 
 namespace plait::test {
+
+/// What a planner makes of all loops of a kernel, whatever their author says, for a call.
+struct PlannedProgram {
+  pipeline::Derived derived;
+  planner::Planning told;
+};
+Result<PlannedProgram> planned_program(const ir::Kernel& kernel, const machine::Device& device, planner::Kind kind,
+                                       const std::map<std::string, std::int64_t>& dims);
 
 /// Where another role loads by TMA, and where the threads that compute load for themselves.
 const machine::Device& gpu();
