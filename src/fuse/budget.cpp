@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "roles/arena.h"
+#include "roles/live.h"
 #include "roles/verify_parts.h"
 
 namespace plait::fuse {
@@ -12,26 +12,13 @@ using namespace roles;
 namespace {
 
 constexpr int kStep = 8, kLeast = 24, kMost = 240;  // of setmaxnreg, and what is left for its neighbours
-constexpr std::int64_t kBesides = 24;               // of a thread besides its fragments, as the verifier counts
-
-/// The most registers that fragments take at one time, of those in one body all together.
-std::int64_t fragments_of(const Body& body, std::int64_t threads) {
-  std::int64_t own = 0, inner = 0;
-  Visitor nested;
-  nested.body = [&](const Body& within) { inner = std::max(inner, fragments_of(within, threads)); };
-  for (const StmtRef& stmt : body) {
-    if (const auto* def = std::get_if<DefFragment>(&stmt->node)) own += fragment_registers(*def->fragment, threads);
-    visit(*stmt, nested);
-  }
-  return own + inner;
-}
 
 bool whole_warpgroups(const Role& role) { return role.replicas * role.warps % kWarpgroupWarps == 0; }
 
 }  // namespace
 
 int least_registers(const Role& role) {
-  std::int64_t need = fragments_of(role.body, replica_threads(role)) + kBesides;
+  std::int64_t need = pressure(role).registers + kOtherRegisters;
   return static_cast<int>(std::clamp<std::int64_t>((need + kStep - 1) / kStep * kStep, kLeast, kMost));
 }
 

@@ -161,36 +161,49 @@ class Fuser {
       Diagnostics found = side->plan();
       if (found.has_errors()) return found;
     }
-    while (true) {
-      auto merged = merge(first_.part(), second_.part(), limits_);
-      if (merged) return Fused{std::move(*merged), first_.made(), second_.made()};
-      if (!gives_way(merged.diagnostics().list().front().rule)) return merged.diagnostics();
-    }
+    auto made = with_fewer_blocks(first_, second_, false);
+    return made ? made : with_fewer_blocks(first_, second_, true);
   }
 
  private:
-  bool gives_way(Rule rule) {
-    Candidate& large = first_.smem_bytes() >= second_.smem_bytes() ? first_ : second_;
-    Candidate& small = &large == &first_ ? second_ : first_;
-    switch (rule) {
-      case Rule::smem_capacity: {
-        auto room = [&](const Candidate& other) { return limits_.smem_block - other.smem_bytes() - kApart; };
-        return large.fewer_blocks() || small.fewer_blocks() || large.within(room(small)) || small.within(room(large));
-      }
-      case Rule::barrier_id:
-        return fewer_blocks(first_.made().blocks >= second_.made().blocks);
-      case Rule::role_threads:
-      case Rule::register_budget:
-      case Rule::fragment_registers:
-        return fewer_blocks(first_.threads() >= second_.threads());
-      default:
-        return false;
+  /// Blocks stand for fewer until both fit; where `shrink` says so rings give up slots, too.
+  Result<Fused> with_fewer_blocks(Candidate first, Candidate second, bool shrink) const {
+    while (true) {
+      auto made = together(first, second, shrink);
+      if (made || !fewer_blocks(made.diagnostics().list().front().rule, first, second)) return made;
     }
   }
 
-  bool fewer_blocks(bool of_first) {
-    Candidate &more = of_first ? first_ : second_, &other = of_first ? second_ : first_;
-    return more.fewer_blocks() || other.fewer_blocks();
+  Result<Fused> together(Candidate first, Candidate second, bool shrink) const {
+    auto merged = merge(first.part(), second.part(), limits_);
+    if (!merged && shrink && merged.diagnostics().list().front().rule == Rule::smem_capacity) {
+      Candidate& large = first.smem_bytes() >= second.smem_bytes() ? first : second;
+      Candidate& small = &large == &first ? second : first;
+      auto room = [&](const Candidate& other) { return limits_.smem_block - other.smem_bytes() - kApart; };
+      if (large.within(room(small)) || small.within(room(large))) merged = merge(first.part(), second.part(), limits_);
+    }
+    if (!merged) return merged.diagnostics();
+    return Fused{std::move(*merged), first.made(), second.made()};
+  }
+
+  /// Of the program that takes more of what is too little.
+  static bool fewer_blocks(Rule lacking, Candidate& first, Candidate& second) {
+    auto fewer = [&](auto of_first, auto of_second) {
+      Candidate &more = of_first >= of_second ? first : second, &other = &more == &first ? second : first;
+      return more.fewer_blocks() || other.fewer_blocks();
+    };
+    switch (lacking) {
+      case Rule::smem_capacity:
+        return fewer(first.smem_bytes(), second.smem_bytes());
+      case Rule::barrier_id:
+        return fewer(first.made().blocks, second.made().blocks);
+      case Rule::role_threads:
+      case Rule::register_budget:
+      case Rule::fragment_registers:
+        return fewer(first.threads(), second.threads());
+      default:
+        return false;
+    }
   }
 
   const machine::Device& device_;
