@@ -22,9 +22,22 @@ bool is_product(const TaskGraph& graph, const LoopCosts& costs, std::size_t node
   return graph.nodes[node].async && cost.busy.contains(UnitKind::tensor) && cost.issue < cost.latency;
 }
 
+/// Whatever begins an iteration waits for whatever ends the one before it.
+void keep_apart(plan::Problem& problem) {
+  std::vector<bool> begins(problem.tasks.size(), true), ends(problem.tasks.size(), true);
+  for (const plan::Problem::Edge& edge : problem.edges) {
+    if (edge.distance == 0) begins[edge.to] = ends[edge.from] = false;
+  }
+  for (std::size_t last = 0; last < ends.size(); ++last) {
+    for (std::size_t first = 0; first < begins.size(); ++first) {
+      if (ends[last] && begins[first] && first != last) problem.edges.push_back({last, first, 1, false});
+    }
+  }
+}
+
 }  // namespace
 
-LoopProblem problem_of(const TaskGraph& graph, const LoopCosts& costs, Turns turns) {
+LoopProblem problem_of(const TaskGraph& graph, const LoopCosts& costs, Turns turns, Overlap overlap) {
   LoopProblem out;
   out.turns = turns;
   const int replicas = costs.replicas;
@@ -60,6 +73,7 @@ LoopProblem problem_of(const TaskGraph& graph, const LoopCosts& costs, Turns tur
     if (edge.from == edge.to && !added) continue;  // one role runs the iterations of a task in order anyway
     out.problem.edges.push_back({*task_of[edge.from], *task_of[edge.to], edge.least(), added});
   }
+  if (overlap == Overlap::none) keep_apart(out.problem);
   return out;
 }
 
@@ -101,6 +115,9 @@ class PlanMaker {
       slot.order = next++;
     }
   }
+
+  /// When a turn of the steady loop issues a task.
+  std::int64_t phase(std::size_t task) const { return table_.issue[task] - stage_of(table_, task) * table_.ii; }
 
   /// What is needed first comes first.
   std::vector<std::size_t> loads() const {
@@ -197,17 +214,23 @@ class PlanMaker {
     }
   }
 
-  /// The last product of a turn lets the next replica begin with its first one.
+  /// The next replica begins with its first product behind the last one that the timetable issues before it: what a
+  /// turn issues later, beside the next replica, it does not wait for.
   void tokens() {
     if (problem_.turns != Turns::in_turns) return;
-    const plan::Slot *first = nullptr, *last = nullptr;
+    std::vector<std::size_t> products;
     for (std::size_t t = 0; t < problem_.nodes.size(); ++t) {
-      if (!problem_.problem.tasks[t].async) continue;
-      const plan::Slot& slot = plan_.slots[problem_.nodes[t]];
-      if (first == nullptr || slot.order < first->order) first = &slot;
-      if (last == nullptr || slot.order > last->order) last = &slot;
+      if (problem_.problem.tasks[t].async) products.push_back(t);
     }
-    if (first != nullptr) plan_.tokens.push_back({last->stmt, first->stmt, {}});
+    if (products.empty()) return;
+    auto slot = [&](std::size_t t) -> const plan::Slot& { return plan_.slots[problem_.nodes[t]]; };
+    std::sort(products.begin(), products.end(), [&](auto a, auto b) { return slot(a).order < slot(b).order; });
+    const std::int64_t next = phase(products.front()) + table_.ii / problem_.problem.replicas;
+    std::size_t last = products.front();
+    for (std::size_t t : products) {
+      if (phase(t) < next) last = t;
+    }
+    plan_.tokens.push_back({slot(last).stmt, slot(products.front()).stmt, {}});
   }
 
   const TaskGraph& graph_;

@@ -12,13 +12,16 @@ enum class Turns {
   in_turns,  ///< each a part of the interval behind the one before it (ping-pong), held by ordering tokens
 };
 
+/// Whether an iteration may begin before the one before it has ended.
+enum class Overlap { any, none };
+
 /// The tasks of a loop that the role that computes carries out, as a problem of times.
 struct LoopProblem {
   plan::Problem problem;
   std::vector<std::size_t> nodes;  ///< of the graph, by task
   Turns turns = Turns::together;
 };
-LoopProblem problem_of(const graph::TaskGraph& graph, const LoopCosts& costs, Turns turns);
+LoopProblem problem_of(const graph::TaskGraph& graph, const LoopCosts& costs, Turns turns, Overlap overlap);
 
 /// The plan that carries a timetable out. Loads stand in stage 0, in program order; their tiles get the slots that
 /// hide their latency at this interval and what their readers hold on to. `load`: whether a role of its own loads.

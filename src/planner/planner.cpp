@@ -147,19 +147,29 @@ class Planner {
     consider(std::move(entry));
   }
 
-  /// Replicas take turns where that makes the interval shorter: left to themselves they come to run side by side, and
-  /// none has the unit that the others wait for.
+  /// Replicas side by side, and in turns where that makes the interval shorter: left to themselves they come to run
+  /// side by side, and none has the unit that the others wait for.
   void by_weights(Kind kind) {
-    Entry side_by_side = weighed(kind, Turns::together);
+    Entry side_by_side = weighed(kind, Turns::together, Overlap::any);
     bool several = std::any_of(costs_.begin(), costs_.end(), [](const LoopCosts& c) { return c.replicas > 1; });
-    if (!several || !loads()) {
-      consider(std::move(side_by_side));
-      return;
+    std::optional<std::size_t> in_turns;
+    if (several && loads()) {
+      Entry entry = weighed(kind, Turns::in_turns, Overlap::any);
+      if (interval(entry) < kTurnsWorth * interval(side_by_side))
+        in_turns = within_registers(kind, Turns::in_turns, entry);
     }
-    Entry in_turns = weighed(kind, Turns::in_turns);
-    double ratio = interval(in_turns) / interval(side_by_side);
-    bool taken = ratio < kTurnsWorth && consider(std::move(in_turns));
-    if (!taken) consider(std::move(side_by_side));
+    auto other = within_registers(kind, Turns::together, side_by_side);
+    // Turns that are predicted to do as well hold where replicas that nothing holds drift.
+    auto busy = [&](std::size_t entry) { return entries_[entry].told.predicted.value_or(0); };
+    if (in_turns && other && kTurnsWorth * busy(*other) < busy(*in_turns)) entries_[*other].derived.reset();
+  }
+
+  /// Where overlapped iterations take more registers than there are, one ends before the next begins. The number of
+  /// what is carried out.
+  std::optional<std::size_t> within_registers(Kind kind, Turns turns, const Entry& overlapped) {
+    bool done = consider(overlapped);
+    if (!done && lacks_registers_) done = consider(weighed(kind, turns, Overlap::none));
+    return done ? std::optional(entries_.size() - 1) : std::nullopt;
   }
 
   static double interval(const Entry& entry) {
@@ -168,14 +178,15 @@ class Planner {
     return sum;
   }
 
-  Entry weighed(Kind kind, Turns turns) const {
+  Entry weighed(Kind kind, Turns turns, Overlap overlap) const {
     Entry entry;
-    entry.told.what = fmt::format("{}{}", name_of(kind), turns == Turns::in_turns ? ", replicas in turns" : "");
+    entry.told.what = fmt::format("{}{}{}", name_of(kind), turns == Turns::in_turns ? ", replicas in turns" : "",
+                                  overlap == Overlap::none ? ", iterations apart" : "");
     entry.schedule = frame();
     for (std::size_t i = 0; i < graphs_.size(); ++i) {
       const TaskGraph& graph = graphs_[i];
       if (!is_open(graph.asked)) continue;
-      LoopProblem problem = problem_of(graph, costs_[i], turns);
+      LoopProblem problem = problem_of(graph, costs_[i], turns, overlap);
       Timed made = timed(kind, graph, problem.problem, costs_[i].tasks.empty() ? "" : costs_[i].tasks.front().source);
       place_of(entry.schedule, graph) =
           plan_of(graph, costs_[i], problem, made.table, std::string(name_of(kind)), device_, loads());
@@ -259,6 +270,7 @@ class Planner {
         break;
       }
       const Diagnostic& why = derived.diagnostics().list().front();
+      lacks_registers_ = why.rule == Rule::schedule_registers || why.rule == Rule::place_registers;
       bool memory = why.rule == Rule::schedule_memory || why.rule == Rule::pipeline_capacity;
       if (memory && shrink(entry.schedule)) continue;
       entry.told.refused = why.message;
@@ -288,8 +300,9 @@ class Planner {
   pipeline::Derived base_;
   std::vector<LoopCosts> costs_;  ///< by graph
   sim::Unit unit_ = sim::Unit::tensor;
-  bool crowded_ = false;     ///< fragments leave few registers
-  std::int64_t length_ = 0;  ///< cycles of an iteration of each loop, nothing overlapping
+  bool crowded_ = false;          ///< fragments leave few registers
+  bool lacks_registers_ = false;  ///< why the last schedule was refused
+  std::int64_t length_ = 0;       ///< cycles of an iteration of each loop, nothing overlapping
   std::vector<Entry> entries_;
 };
 

@@ -94,6 +94,19 @@ TEST(Oracles, MatmulKeepsAProductUnderWay) {
   EXPECT_GE(loop_of(p).copies("A_s"), 3);
 }
 
+/// The scores of the next iteration beside the operands of the last products would take more registers than there are.
+TEST(Oracles, AttentionBackwardWithinRegisters) {
+  Planned p = planned(kernel_of(library_text("attention_bwd_dkdv"),
+                                {{"dtype", "bf16"}, {"D", "128"}, {"block_M", "64"}, {"block_N", "128"}}),
+                      Kind::modulo);
+  ASSERT_EQ(p.loops.size(), 1U);
+  EXPECT_EQ(p.candidates.at(0).what, "modulo, iterations apart");
+  EXPECT_EQ(loop_of(p).stages(), 1);
+  EXPECT_THAT(text(p), HasSubstr("take 224 registers at one time, 248 with 24 for everything else"));
+  // P·dO goes on while dS is computed.
+  EXPECT_LT(slot(p, "gemm", 2).order, slot(p, "each", 1).order);
+}
+
 TEST(Planner, TheSameInputGivesTheSamePlan) {
   for (Kind kind : {Kind::greedy, Kind::modulo, Kind::automatic}) {
     ir::Kernel kernel = kernel_of(library_text("attention"), kWide);
