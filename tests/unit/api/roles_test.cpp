@@ -134,6 +134,108 @@ TEST(RolesTest, ReportsOnTheCode) {
             0);
 }
 
+/// What `plait fuse --emit roles` prints of a product and a kernel of vectors.
+const char* kFused = R"(
+roles product_scale(A: in bf16[M, K],
+                    B: in bf16[product_N, K],
+                    C: out f32[M, product_N],
+                    X: in f32[scale_N],
+                    Y: out f32[scale_N]) device h200:
+  require M <= 2146435071, "larger extents take 64-bit arithmetic"
+  require K <= 2146435071, "larger extents take 64-bit arithmetic"
+  require product_N <= 2146435071, "larger extents take 64-bit arithmetic"
+  require ceildiv(product_N, 64) * ceildiv(M, 64) <= 2147483647, "the grid has too many blocks"
+  require scale_N <= 2146435071, "larger extents take 64-bit arithmetic"
+  bx_count = ceildiv(i32(product_N), 64)
+  by_count = ceildiv(i32(M), 64)
+  tiles = bx_count * by_count
+  product_blocks = min(sms, tiles)
+  b_count = ceildiv(i32(scale_N), 128)
+  scale_blocks = min(sms * 6, b_count)
+  launch max(product_blocks, ceildiv(scale_blocks, 6))
+  map A_map = A box [64, 64] swizzle 128
+  map B_map = B box [64, 64] swizzle 128
+  smem A_s: bf16[2, 64, 64] swizzle 128
+  smem B_s: bf16[2, 64, 64] swizzle 128
+  smem x: f32[6, 1, 128]
+  channel ring depth 2 of A_s, B_s
+
+  role load warps 4 regs 40:
+    if block < product_blocks:
+      elect:
+        var n: u32 = 0
+        for tile in range(block, tiles, product_blocks):
+          span = 8 * bx_count
+          first = tile / span * 8
+          width = min(by_count - first, 8)
+          by = first + tile % span % width
+          bx = tile % span / width
+          for k in range(ceildiv(i32(K), 64)):
+            acquire ring[n]
+            tma_load A_s[n % 2, 0, 0] <- A_map[by * 64, k * 64] on ring[n]
+            tma_load B_s[n % 2, 0, 0] <- B_map[bx * 64, k * 64] on ring[n]
+            publish ring[n]
+            set n = n + 1
+
+  role product_math warps 4 regs 136:
+    if block < product_blocks:
+      var n: u32 = 0
+      fragment C_l: f32[64, 64] wgmma_acc
+      for tile in range(block, tiles, product_blocks):
+        span = 8 * bx_count
+        first = tile / span * 8
+        width = min(by_count - first, 8)
+        by = first + tile % span % width
+        bx = tile % span / width
+        each r, c in C_l:
+          C_l[r, c] = 0.0
+        for k in range(ceildiv(i32(K), 64)):
+          receive ring[n]
+          fence wgmma
+          for kk in unrolled(4):
+            wgmma C_l[0, 0] <- A_s[n % 2, 0, 16 * kk], B_s[n % 2, 0, 16 * kk]^T
+          wgmma_commit
+          wgmma_await 0
+          release ring[n]
+          set n = n + 1
+        store C[by * 64, bx * 64] <- C_l
+
+  role scale_math replicas 6 warps 4 regs 56:
+    if block + replica * blocks < scale_blocks:
+      for tile in range(block + replica * blocks, b_count, scale_blocks):
+        b = tile
+        barrier_sync 1 + replica threads 128
+        for e in range(thread, 128, 128):
+          put x[replica, 0, e] = select(b * 128 + e < i32(scale_N), X[b * 128 + e], 0.0)
+        barrier_sync 1 + replica threads 128
+        for e in range(thread, 128, 128):
+          put x[replica, 0, e] = x[replica, i32(0), e] * 2.0
+        barrier_sync 1 + replica threads 128
+        for e in range(thread, 128, 128):
+          if b * 128 + e < i32(scale_N):
+            put Y[b * 128 + e] = x[replica, i32(0), e]
+)";
+
+TEST(RolesTest, TakesFusedKernels) {
+  Compiled fused;
+  compile(fused, kFused, {});
+  if (!have_code(fused)) GTEST_SKIP() << "NVRTC is not here";
+  std::size_t count = 0;
+  ASSERT_EQ(plait_roles_parameter_count(fused.roles, &count), PLAIT_OK);
+  ASSERT_EQ(count, 5u);
+  std::string names;
+  for (std::size_t i = 0; i < count; ++i) {
+    plait_parameter parameter;
+    ASSERT_EQ(plait_roles_parameter(fused.roles, i, &parameter), PLAIT_OK);
+    names += parameter.name;
+  }
+  EXPECT_EQ(names, "ABCXY");
+  const char* text = nullptr;
+  ASSERT_EQ(plait_roles_report(fused.roles, &text), PLAIT_OK);
+  EXPECT_THAT(text, HasSubstr(R"("entry": "product_scale")"));
+  EXPECT_THAT(text, HasSubstr(R"("spill_store_bytes": 0)"));
+}
+
 TEST(RolesTest, CompilesSourceOfTheCaller) {
   Compiled copy;
   plait_roles_options options{};
