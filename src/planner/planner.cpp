@@ -10,6 +10,7 @@
 #include "planner/loop.h"
 #include "planner/rate.h"
 #include "planner/reopen.h"
+#include "planner/time.h"
 
 namespace plait::planner {
 
@@ -210,8 +211,11 @@ class Planner {
   /// Whether tiles differ in what they cost, by the first axis of the grid.
   bool uneven() const { return base_.schedule.place.work.kind == plan::WorkKind::plain && loads(); }
 
-  /// The first and the last tile together cost the same everywhere, so that blocks may stay.
+  /// The first and the last tile together cost the same everywhere, so that blocks may stay. Not where there are too
+  /// few for every multiprocessor to get two.
   void pairs() {
+    auto tiles = tiles_of(kernel_, options_.dims);
+    if (tiles && *tiles < 2.0 * sim::costs_of(device_).sms) return;
     for (std::size_t best : leaders()) {
       Entry entry = again(entries_[best], "persistent, paired");
       entry.schedule.place.work.kind = plan::WorkKind::persistent;
