@@ -73,7 +73,9 @@ LoopProblem problem_of(const TaskGraph& graph, const LoopCosts& costs, Turns tur
     if (edge.from == edge.to && !added) continue;  // one role runs the iterations of a task in order anyway
     out.problem.edges.push_back({*task_of[edge.from], *task_of[edge.to], edge.least(), added});
   }
-  if (overlap == Overlap::none) keep_apart(out.problem);
+  if (overlap != Overlap::any) keep_apart(out.problem);
+  for (std::size_t t = 1; overlap == Overlap::in_order && t < out.problem.tasks.size(); ++t)
+    out.problem.edges.push_back({t - 1, t, 0, false});
   return out;
 }
 

@@ -12,8 +12,8 @@ enum class Turns {
   in_turns,  ///< each a part of the interval behind the one before it (ping-pong), held by ordering tokens
 };
 
-/// Whether an iteration may begin before the one before it has ended.
-enum class Overlap { any, none };
+/// Whether an iteration may begin before the one before it has ended, and tasks go in another order than the program's.
+enum class Overlap { any, none, in_order };
 
 /// The tasks of a loop that the role that computes carries out, as a problem of times.
 struct LoopProblem {

@@ -165,11 +165,13 @@ class Planner {
     if (in_turns && other && kTurnsWorth * busy(*other) < busy(*in_turns)) entries_[*other].derived.reset();
   }
 
-  /// Where overlapped iterations take more registers than there are, one ends before the next begins. The number of
-  /// what is carried out.
+  /// Where overlapped iterations take more registers than there are, one ends before the next begins; where that is too
+  /// much, tasks stand in the program's order. The number of what is carried out.
   std::optional<std::size_t> within_registers(Kind kind, Turns turns, const Entry& overlapped) {
     bool done = consider(overlapped);
-    if (!done && lacks_registers_) done = consider(weighed(kind, turns, Overlap::none));
+    for (Overlap less : {Overlap::none, Overlap::in_order}) {
+      if (!done && lacks_registers_) done = consider(weighed(kind, turns, less));
+    }
     return done ? std::optional(entries_.size() - 1) : std::nullopt;
   }
 
@@ -181,8 +183,9 @@ class Planner {
 
   Entry weighed(Kind kind, Turns turns, Overlap overlap) const {
     Entry entry;
-    entry.told.what = fmt::format("{}{}{}", name_of(kind), turns == Turns::in_turns ? ", replicas in turns" : "",
-                                  overlap == Overlap::none ? ", iterations apart" : "");
+    entry.told.what = fmt::format("{}{}{}{}", name_of(kind), turns == Turns::in_turns ? ", replicas in turns" : "",
+                                  overlap != Overlap::any ? ", iterations apart" : "",
+                                  overlap == Overlap::in_order ? ", in program order" : "");
     entry.schedule = frame();
     for (std::size_t i = 0; i < graphs_.size(); ++i) {
       const TaskGraph& graph = graphs_[i];

@@ -107,6 +107,15 @@ TEST(Oracles, AttentionBackwardWithinRegisters) {
   EXPECT_LT(slot(p, "gemm", 2).order, slot(p, "each", 1).order);
 }
 
+/// Of 255 registers any other order than the program's takes more.
+TEST(Oracles, AttentionBackwardInProgramOrder) {
+  Planned p = planned(kernel_of(library_text("attention_bwd_dkdv"),
+                                {{"dtype", "bf16"}, {"D", "128"}, {"block_M", "64"}, {"block_N", "128"}}),
+                      Kind::greedy, "a100");
+  ASSERT_EQ(p.loops.size(), 1U) << text(p);
+  EXPECT_EQ(p.candidates.at(0).what, "greedy, iterations apart, in program order");
+}
+
 TEST(Planner, TheSameInputGivesTheSamePlan) {
   for (Kind kind : {Kind::greedy, Kind::modulo, Kind::automatic}) {
     ir::Kernel kernel = kernel_of(library_text("attention"), kWide);
