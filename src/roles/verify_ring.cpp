@@ -162,6 +162,9 @@ class Holding {
   void give(const ChannelRef& item);
   /// Rounds that show what every round does.
   static std::int64_t rounds(const Body& body);
+  /// The deepest channel that the body uses outside of loops within it; 0: none.
+  static std::int64_t deepest(const Body& body);
+  std::int64_t end_behind(const Linear& trips);
 
   const Check& check_;
   const ChannelPlan& plan_;
@@ -198,11 +201,13 @@ void Holding::statement(const Stmt& stmt) {
              stmt.node);
 }
 
-std::int64_t Holding::rounds(const Body& body) {
-  std::int64_t out = 2;
+std::int64_t Holding::rounds(const Body& body) { return std::max<std::int64_t>(2, deepest(body) + 1); }
+
+std::int64_t Holding::deepest(const Body& body) {
+  std::int64_t out = 0;
   std::function<void(const Body&)> look = [&](const Body& inner) {
     for (const StmtRef& stmt : inner) {
-      if (const ChannelRef* item = item_of(*stmt)) out = std::max(out, item->channel->depth + 1);
+      if (const ChannelRef* item = item_of(*stmt)) out = std::max(out, item->channel->depth);
       bool loop = std::holds_alternative<While>(stmt->node) || std::holds_alternative<For>(stmt->node);
       Visitor within;
       within.body = look;
@@ -213,9 +218,37 @@ std::int64_t Holding::rounds(const Body& body) {
   return out;
 }
 
+/// The loop ends there in all that follows and, having unknown trips, after enough of them for every channel: so what
+/// its last turns do differently shows, and what counts by trips goes on from there.
+std::int64_t Holding::end_behind(const Linear& trips) {
+  auto one = std::find_if(trips.terms.rbegin(), trips.terms.rend(), [](const auto& term) { return term.second == 1; });
+  std::int64_t turns = 2;
+  for (const Channel& channel : check_.program.channels) turns = std::max<std::int64_t>(turns, channel->depth + 1);
+  if (one == trips.terms.rend()) return turns;
+  turns += std::max<std::int64_t>(trips.constant, 0);
+  const std::int64_t symbol = one->first;
+  const Linear is = Linear::of(turns) - (trips - Linear::symbol(symbol));
+  auto put = [&](Linear& at) {
+    auto term = at.terms.find(symbol);
+    if (term != at.terms.end()) at = at + (is - Linear::symbol(symbol)) * term->second;
+  };
+  for (auto& [var, value] : values_) put(value);
+  for (auto& [channel, items] : held_) {
+    for (Item& item : items) {
+      if (item) put(*item);
+    }
+  }
+  return turns;
+}
+
 void Holding::loop(const For& s) {
   auto begin = value(s.begin), end = value(s.end), step = value(s.step);
   std::int64_t most = s.unroll == Unroll::full ? INT64_MAX : rounds(s.body);
+  bool by_ones = step && *step == Linear::of(1), unknown = begin && end && !(*end - *begin).is_constant();
+  if (s.unroll != Unroll::full && by_ones && unknown && deepest(s.body) > 0) {
+    most = end_behind(*end - *begin);
+    begin = value(s.begin), end = value(s.end);
+  }
   Linear var = begin ? *begin : Linear::symbol(symbols_++);
   for (std::int64_t i = 0; i < most && steps_ <= kMaxSteps; ++i) {
     if (end && (*end - var).is_constant() && (*end - var).constant <= 0) return;

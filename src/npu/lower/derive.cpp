@@ -87,6 +87,19 @@ Diagnostics check_memory(const Kernel& kernel, const plan::Schedule& schedule, c
 
 namespace {
 
+/// A schedule is somebody's input, or one of several of a planner: what its role program breaks refuses it.
+Diagnostics not_carried_out(const Diagnostics& broken, const Kernel& kernel, const plan::Schedule& schedule) {
+  Diagnostics found;
+  for (const Diagnostic& d : broken.list()) {
+    if (d.severity != Severity::error) continue;
+    Diagnostic& own = found.error(d.rule, d.loc.known() ? d.loc : kernel.loc,
+                                  "the role program of this schedule does not hold: " + d.message,
+                                  "give buffers more versions, or statements the order of the program");
+    if (schedule.at.loc.known()) own.notes.push_back({schedule.at.loc, "the schedule"});
+  }
+  return found;
+}
+
 /// The role program of a schedule that fits.
 Result<Derived> lowered(Derived derived, const machine::Device& device, bool by_rules) {
   Diagnostics full = check_memory(derived.kernel, derived.made.schedule, device, by_rules);
@@ -98,7 +111,7 @@ Result<Derived> lowered(Derived derived, const machine::Device& device, bool by_
   derived.vector_cores = lowering.vector_cores();
   derived.made.program = std::move(*program);
   Diagnostics broken = roles::verify(derived.made.program, roles::limits_of(device));
-  PLAIT_ASSERT(!broken.has_errors(), "a derived role program is wrong:\n" + broken.render());
+  if (broken.has_errors()) return not_carried_out(broken, derived.kernel, derived.made.schedule);
   return derived;
 }
 

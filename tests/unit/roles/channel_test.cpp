@@ -331,6 +331,43 @@ TEST_P(ChannelRules, IsToldInWords) {
   EXPECT_THAT(said(text.replace(at, std::string(b.from).size(), b.to)), HasSubstr(b.message));
 }
 
+/// A loop whose last turn does less than the others, again and again.
+constexpr const char* kTurns = R"(roles turns(X: in f32[N, 64], Y: out f32[N, 64]) device h200:
+  launch 1
+  smem S: f32[1, 4, 64]
+  channel ring depth 1 of S
+
+  role load warps 1:
+    fragment x: f32[4, 64] vector vec 2 lanes 32
+    var m: i32 = 0
+    for g in range(i32(N) / 64):
+      count = i32(N) / 4
+      for turn in range(count):
+        acquire ring[m + turn]
+        load x <- X[turn * 4, 0]
+        store S[0, 0, 0] <- x
+        publish ring[m + turn]
+      set m = m + count
+
+  role math warps 1:
+    fragment y: f32[4, 64] vector vec 2 lanes 32
+    var n: i32 = 0
+    for g in range(i32(N) / 64):
+      trips = i32(N) / 4
+      for turn in range(trips + 1):
+        if turn >= 1:
+          load y <- S[0, 0, 0]
+          release ring[n + turn - 1]
+          store Y[turn * 4, 0] <- y
+        if turn < trips:
+          receive ring[n + turn]
+      set n = n + trips
+)";
+
+TEST(RolesChannel, WhatTheLastTurnGivesBackIsNotHeld) {
+  EXPECT_EQ(roles::verify(test::good_roles(kTurns)).render(), "");
+}
+
 constexpr Broken kRules[] = {
     // Text and names
     {kTasks, "ring depth 2", "ring 2", "expected 'depth' behind the name of the channel"},
@@ -356,6 +393,9 @@ constexpr Broken kRules[] = {
      "role `math` holds 1 slot of `weight` at `receive weight[1]`, and the channel has 1 [channel-depth]"},
     {kThreads, "      publish operand[k]\n",
      "      publish operand[k]\n      receive operand[k]\n      release operand[k]\n", ""},
+    {kTurns, "        if turn >= 1:\n          load",
+     "        if turn < trips:\n          receive ring[n + turn]\n        if turn >= 1:\n          load",
+     "role `math` holds 1 slot of `ring` at `receive ring[n + turn]`, and the channel has 1 [channel-depth]"},
     {kThreads, "      acquire raw[k]\n",
      "      receive raw[2 * k]\n      receive raw[2 * k + 1]\n      acquire raw[2 * k + 2]\n      publish raw[2 * k + "
      "2]\n      release raw[2 * k]\n      release raw[2 * k + 1]\n      acquire raw[k]\n",
