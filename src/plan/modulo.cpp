@@ -13,9 +13,12 @@ namespace {
 
 constexpr const char* kOutOfSteps = "the solver ran out of steps";
 
-/// Halves towards the shortest iteration that the solver finds.
-void shorten(Solver& solver, const Problem& problem, std::int64_t ii, Timetable& best) {
-  std::int64_t low = 0, high = makespan(problem, best);
+constexpr std::int64_t kPartToShorten = 8;  // of limited steps
+
+/// Halves towards the shortest iteration that the solver finds, from one of `high`.
+void shorten(Solver& solver, const Problem& problem, std::int64_t ii, std::int64_t high,
+             std::optional<Timetable>& best) {
+  std::int64_t low = 0;
   // A task's own latency is what no order shortens.
   for (const Problem::Task& task : problem.tasks) low = std::max(low, task.cost.latency);
   while (low < high) {
@@ -23,7 +26,7 @@ void shorten(Solver& solver, const Problem& problem, std::int64_t ii, Timetable&
     Solver::Answer answer = solver.solve(ii, middle);
     if (answer.table) {
       best = std::move(*answer.table);
-      high = makespan(problem, best);
+      high = makespan(problem, *best);
     } else if (answer.proved) {
       low = middle + 1;
     } else {
@@ -44,13 +47,18 @@ Timetable plan_modulo(const Problem& problem, const ModuloOptions& options) {
   Solver solver(coarse, options);
   std::optional<Timetable> best;
   bool proved = true;
-  for (std::int64_t ii = least; !best && ii * unit <= greedy.ii + unit * problem.replicas; ii += problem.replicas) {
+  bool reached = options.steps != nullptr && greedy.ii == bounds.least(problem.replicas);
+  const std::int64_t given = solver.steps();
+  for (std::int64_t ii = least; !reached && !best && ii * unit <= greedy.ii + unit * problem.replicas;
+       ii += problem.replicas) {
     Solver::Answer answer = solver.solve(ii, {});
     best = std::move(answer.table);
     proved = proved && (best || answer.proved);
   }
+  if (options.steps != nullptr) solver.most(std::max<std::int64_t>(1, given / kPartToShorten));
+  if (best) shorten(solver, coarse, best->ii, makespan(coarse, *best), best);
+  if (reached) shorten(solver, coarse, least, (makespan(problem, greedy) + unit - 1) / unit, best);
   if (best) {
-    shorten(solver, coarse, best->ii, *best);
     Timetable table = tighten(problem, unscaled(std::move(*best), unit));
     if (table.ii <= greedy.ii) greedy = std::move(table);
   }

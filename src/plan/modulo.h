@@ -4,10 +4,16 @@
 
 namespace plait::plan {
 
+/// Solver steps (Z3's rlimit), no time: the same problem has the same plan.
+struct Steps {
+  std::int64_t left = 0;
+};
+
 struct ModuloOptions {
-  /// Solver steps (Z3's rlimit) of one question and of all together: no time, so that the same problem has the same
-  /// plan.
-  unsigned question_steps = 40'000'000;
+  std::int64_t question_steps = 40'000'000;  ///< of one question
+  /// Those of all questions together, which may be several problems'; none: as many as it takes. Where they are
+  /// limited, no interval is asked for that the list scheduler reaches, and few go into shorter iterations.
+  Steps* steps = nullptr;
   std::int64_t grain = 128;  ///< parts into which the least interval is divided for the solver
   int most_turns = 3;        ///< that an iteration may take
 };

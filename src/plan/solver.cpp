@@ -15,11 +15,11 @@ namespace {
 class Question {
  public:
   /// `ii`: of a loop; without one, one run of the body that ends by `horizon`.
-  Question(const Problem& problem, std::optional<std::int64_t> ii, std::int64_t horizon, const ModuloOptions& options)
+  Question(const Problem& problem, std::optional<std::int64_t> ii, std::int64_t horizon, std::int64_t steps)
       : problem_(problem), ii_(ii), horizon_(horizon), solver_(context_) {
     z3::params params(context_);
     params.set("random_seed", 1U);
-    params.set("rlimit", options.question_steps);
+    params.set("rlimit", static_cast<unsigned>(steps));
     solver_.set(params);
     times();
     for (const Problem::Edge& e : problem.edges) edge(e);
@@ -37,8 +37,9 @@ class Question {
     }
   }
 
-  Solver::Answer ask() {
+  Solver::Answer ask(Steps* steps) {
     z3::check_result result = solver_.check();
+    if (steps != nullptr) steps->left -= taken();
     if (result == z3::unsat) return {std::nullopt, true};
     if (result == z3::unknown) return {};
     z3::model model = solver_.get_model();
@@ -56,6 +57,14 @@ class Question {
   }
 
  private:
+  std::int64_t taken() {
+    z3::stats stats = solver_.statistics();
+    for (unsigned i = 0; i < stats.size(); ++i) {
+      if (stats.key(i) == "rlimit count") return stats.uint_value(i);
+    }
+    return 0;
+  }
+
   z3::expr whole(std::int64_t value) { return context_.int_val(value); }
   const Problem::Task& task(std::size_t i) const { return problem_.tasks[i]; }
   std::int64_t longest(std::size_t i) const { return std::max(task(i).cost.latency, turn(task(i))); }
@@ -148,19 +157,26 @@ Solver::Answer asked(const F& ask) {
 
 }  // namespace
 
+std::int64_t Solver::steps() const {
+  return options_.steps == nullptr ? options_.question_steps
+                                   : std::clamp<std::int64_t>(options_.steps->left, 0, options_.question_steps);
+}
+
 Solver::Answer Solver::solve(std::int64_t ii, std::optional<std::int64_t> makespan) const {
   for (const Problem::Task& task : problem_.tasks) {
     if (task.cost.issue > ii || turn(task) > ii / problem_.replicas) return {std::nullopt, true};
   }
+  if (steps() == 0) return {};
   return asked([&] {
-    Question question(problem_, ii, ii * options_.most_turns, options_);
+    Question question(problem_, ii, ii * options_.most_turns, steps());
     if (makespan) question.shorter_than(*makespan);
-    return question.ask();
+    return question.ask(options_.steps);
   });
 }
 
 Solver::Answer Solver::solve_once(std::int64_t makespan) const {
-  return asked([&] { return Question(problem_, std::nullopt, makespan, options_).ask(); });
+  if (steps() == 0) return {};
+  return asked([&] { return Question(problem_, std::nullopt, makespan, steps()).ask(options_.steps); });
 }
 
 }  // namespace plait::plan

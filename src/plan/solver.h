@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "plan/modulo.h"
@@ -19,6 +20,9 @@ class Solver {
   Answer solve(std::int64_t ii, std::optional<std::int64_t> makespan) const;
   /// One run of the body in `makespan`.
   Answer solve_once(std::int64_t makespan) const;
+  /// Steps that the next question may take; 0: none are left.
+  std::int64_t steps() const;
+  void most(std::int64_t steps) { options_.question_steps = std::min(options_.question_steps, steps); }
 
  private:
   const Problem& problem_;

@@ -41,6 +41,9 @@ sim::Unit simulated(UnitKind unit) {
 /// That an iteration may take: what goes from core to core and back takes one more than what stays on one.
 constexpr int kMostTurns = 4;
 
+/// Of the solver, for all loops of a kernel and all numbers of versions with which they are tried: some seconds.
+constexpr std::int64_t kMostSteps = 1'000'000;
+
 class NpuPlanner {
  public:
   using Entry = planner::Entry<npu::Derived>;
@@ -109,6 +112,8 @@ class NpuPlanner {
     MostVersions most = single_;
     plan::ModuloOptions modulo;
     modulo.most_turns = kMostTurns;
+    plan::Steps steps{kMostSteps};
+    modulo.steps = &steps;
     do {
       entry.schedule = base_.made.schedule;
       entry.loops.clear();

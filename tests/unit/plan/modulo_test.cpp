@@ -50,6 +50,32 @@ TEST(Modulo, FindsTheLeastInterval) {
   }
 }
 
+/// What limited steps do not settle is the list scheduler's, and says so; what they settle is the least interval.
+TEST(Modulo, StepsOfAllQuestionsAreLimited) {
+  int asked = 0;
+  for (int seed = 0; seed < rounds(2000) && asked < rounds(10); ++seed) {
+    plait::test::Rng rng(static_cast<std::uint64_t>(seed));
+    const Problem problem = random_problem(rng, 5, seed % 3 == 0 ? 2 : 1);
+    const Timetable greedy = plan_greedy(problem);
+    if (greedy.optimal) continue;
+    ++asked;
+    Steps none, many{1'000'000'000};
+    ModuloOptions options = exact();
+    options.steps = &none;
+    const Timetable unsettled = plan_modulo(problem, options);
+    EXPECT_EQ(unsettled.ii, greedy.ii);
+    EXPECT_FALSE(unsettled.optimal);
+    EXPECT_EQ(unsettled.why_not, "the solver ran out of steps");
+    options.steps = &many;
+    const Timetable table = plan_modulo(problem, options);
+    ASSERT_EQ(certify(problem, table), std::vector<std::string>{}) << "seed " << seed << "\n" << shown(problem);
+    EXPECT_TRUE(table.optimal) << table.why_not;
+    EXPECT_EQ(table.ii, brute_interval(problem)) << "seed " << seed << "\n" << shown(problem);
+    EXPECT_LT(many.left, 1'000'000'000);
+  }
+  EXPECT_GT(asked, 0);
+}
+
 TEST(Modulo, FindsTheShortestRun) {
   for (int seed = 0; seed < rounds(200); ++seed) {
     plait::test::Rng rng(static_cast<std::uint64_t>(seed) + 1000);

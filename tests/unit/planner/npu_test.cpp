@@ -197,8 +197,9 @@ TEST_P(NpuIntervals, OfModuloAreAtMostThoseOfGreedy) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kernels, NpuIntervals,
-    testing::Combine(testing::Values("attention", "batched_matmul", "conv2d", "gemv", "layernorm", "matmul",
-                                     "matmul_bias_act", "matmul_nt", "matmul_tn", "rmsnorm", "softmax"),
+    testing::Combine(testing::Values("attention", "attention_bwd_dkdv", "attention_bwd_dq", "batched_matmul", "conv2d",
+                                     "gemv", "layernorm", "matmul", "matmul_bias_act", "matmul_nt", "matmul_tn",
+                                     "rmsnorm", "softmax"),
                      testing::Values("ascend950", "ascend910b")),
     [](const auto& at) { return fmt::format("{}_{}", std::get<0>(at.param), std::get<1>(at.param)); });
 
