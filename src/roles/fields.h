@@ -168,6 +168,10 @@ auto fields(const LaneReduce& s, F&& fn) {
   return fn(s.op, s.fragment, s.lanes);
 }
 template <typename F>
+auto fields(const Keep& s, F&& fn) {
+  return fn(s.fragments);
+}
+template <typename F>
 auto fields(const LoadTensor& s, F&& fn) {
   return fn(s.dst, s.src, s.hint);
 }

@@ -64,6 +64,14 @@ void RoleParser::lane_reduce(const Loc& loc) {
   emit(loc, std::move(node));
 }
 
+void RoleParser::keep(const Loc& loc) {
+  Keep node;
+  do {
+    node.fragments.push_back(bind_.fragment_name(operand("the name of a fragment")));
+  } while (accept(Tok::comma));
+  emit(loc, std::move(node));
+}
+
 void RoleParser::load(const Loc& loc) {
   Fragment dst = bind_.fragment_name(operand("the name of a fragment"));
   if (!arrow()) return;

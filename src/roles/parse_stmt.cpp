@@ -179,6 +179,7 @@ void RoleParser::word_statement(const Loc& loc) {
       {"each", &RoleParser::each},
       {"row_reduce", &RoleParser::row_reduce},
       {"lane_reduce", &RoleParser::lane_reduce},
+      {"keep", &RoleParser::keep},
       {"load", &RoleParser::load},
       {"store", &RoleParser::store},
       {"put", &RoleParser::put},

@@ -119,6 +119,7 @@ class RoleParser : public syntax::Parser {
   void each_line(Each& each);
   void row_reduce(const Loc& loc);
   void lane_reduce(const Loc& loc);
+  void keep(const Loc& loc);
   void load(const Loc& loc);
   void store(const Loc& loc);
   void put(const Loc& loc);

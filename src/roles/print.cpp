@@ -83,11 +83,8 @@ std::string declaration(const MapDecl& map) {
 }
 
 std::string declaration(const SmemDecl& smem) {
-  const ir::BufferDecl& b = *smem.buffer;
-  std::string pad = b.pad == 0 ? "" : fmt::format(" pad {}", b.pad);
   std::string at = smem.offset ? fmt::format(" at {}", *smem.offset) : "";
-  return fmt::format("  smem {}: {}[{}]{}{}{}\n", b.name, ir::dtype_name(b.type), ir::exprs_text(b.shape),
-                     swizzle_text(smem.swizzle), pad, at);
+  return fmt::format("  smem {}{}\n", text_of(smem), at);
 }
 
 std::string declaration(const ChannelDecl& channel) {
@@ -119,6 +116,13 @@ std::string_view swizzle_text(Swizzle swizzle) {
       return " swizzle 128";
   }
   return "";
+}
+
+std::string text_of(const SmemDecl& decl) {
+  const ir::BufferDecl& b = *decl.buffer;
+  std::string pad = b.pad == 0 ? "" : fmt::format(" pad {}", b.pad);
+  return fmt::format("{}: {}[{}]{}{}", b.name, ir::dtype_name(b.type), ir::exprs_text(b.shape),
+                     swizzle_text(decl.swizzle), pad);
 }
 
 std::string print(const Program& p) {

@@ -15,6 +15,8 @@ std::string text_of(const MbarRef& ref);
 std::string text_of(const ChannelRef& ref);
 std::string text_of(const FragmentRef& ref);
 std::string text_of(const TensorRef& ref);
+/// `name: bf16[4, 64, 128] swizzle 128`
+std::string text_of(const SmemDecl& decl);
 /// `name: bf16[64, 128] wgmma_a`
 std::string text_of(const FragmentDecl& decl);
 std::string_view swizzle_text(Swizzle swizzle);  ///< " swizzle 128", or nothing

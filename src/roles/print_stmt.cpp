@@ -215,6 +215,11 @@ class Printer {
   std::string text(const LaneReduce& s) const {
     return line("lane_reduce {} {} lanes {}", reduce_name(s.op), s.fragment->buffer->name, s.lanes);
   }
+  std::string text(const Keep& s) const {
+    std::string names;
+    for (const Fragment& f : s.fragments) names += (names.empty() ? "" : ", ") + f->buffer->name;
+    return line("keep {}", names);
+  }
   std::string text(const LoadTensor& s) const {
     return line("load {} <- {}{}", s.dst->buffer->name, text_of(s.src), hint_text(s.hint));
   }

@@ -338,6 +338,11 @@ struct LaneReduce {
   Fragment fragment;
   int lanes = 32;
 };
+/// The compiler has to have the fragments' values here, and may assume nothing of them from here on: what is measured
+/// over and over is neither left out nor taken out of its loop. At run time a branch that is not taken.
+struct Keep {
+  std::vector<Fragment> fragments;
+};
 /// Vector accesses of the owners. Of a tensor, elements outside read as zero and are not written.
 struct LoadTensor {
   Fragment dst;
@@ -399,7 +404,7 @@ using AnyStmt = std::variant<Let, VarDef, Set, For, While, If, Elect, OneWarp, D
                              Expect, Fence, SyncThreads, SyncWarp, ClusterArrive, ClusterWait, BarrierSync,
                              BarrierArrive, TmaLoad, TmaStore, BulkLoad, BulkStore, BulkCommit, BulkWait, Prefetch,
                              CpAsync, CpCommit, CpWait, Wgmma, WgmmaCommit, WgmmaAwait, Mma, LdMatrix, StMatrix, Each,
-                             RowReduce, LaneReduce, LoadTensor, StoreTensor, LoadShared, StoreShared, PutTensor,
+                             RowReduce, LaneReduce, Keep, LoadTensor, StoreTensor, LoadShared, StoreShared, PutTensor,
                              PutShared, AtomicAdd, Broadcast, Clock, Acquire, Publish, Receive, Release, Issue>;
 
 /// Any one of them. Construction and copies are out of line: what std::variant makes of so many alternatives is too

@@ -91,6 +91,9 @@ class Flow {
     access(s.dst, state);
   }
   void step(const LaneReduce& s, State& state) { access(s.fragment, state); }
+  void step(const Keep& s, State& state) {
+    for (const Fragment& f : s.fragments) access(f, state);
+  }
   void step(const LoadTensor& s, State& state) { access(s.dst, state); }
   void step(const StoreTensor& s, State& state) { access(s.src, state); }
   void step(const LoadShared& s, State& state) { access(s.dst, state); }

@@ -61,6 +61,7 @@ Reach reach_of(const StmtNode& node) {
                [](const Each&) { return Reach::warp; },
                [](const RowReduce&) { return Reach::warp; },
                [](const LaneReduce&) { return Reach::warp; },
+               [](const Keep&) { return Reach::thread; },
                [](const LoadTensor&) { return Reach::warp; },
                [](const StoreTensor&) { return Reach::warp; },
                [](const LoadShared&) { return Reach::warp; },

@@ -48,6 +48,9 @@ class Member {
   void operator()(const Fragment& fragment) const {
     if (to_.fragment) to_.fragment(fragment);
   }
+  void operator()(const std::vector<Fragment>& fragments) const {
+    for (const Fragment& fragment : fragments) (*this)(fragment);
+  }
   void operator()(const Map& map) const {
     if (to_.map) to_.map(map);
   }

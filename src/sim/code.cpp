@@ -184,6 +184,7 @@ std::string statement_word(const roles::Stmt& stmt) {
                                            "each",
                                            "row_reduce",
                                            "lane_reduce",
+                                           "keep",
                                            "load",
                                            "store",
                                            "load",

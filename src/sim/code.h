@@ -269,6 +269,7 @@ struct LaneReduce {
   int fragment = 0;
   int lanes = 32;
 };
+struct Keep {};
 struct LoadTensor {
   int dst = 0;
   TensorPlace src;
@@ -327,9 +328,9 @@ using Action =
                  act::ClusterArrive, act::ClusterWait, act::Barrier, act::TmaLoad, act::TmaStore, act::BulkLoad,
                  act::BulkStore, act::BulkCommit, act::BulkWait, act::Prefetch, act::CpAsync, act::CpCommit,
                  act::CpWait, act::Wgmma, act::WgmmaCommit, act::WgmmaAwait, act::Mma, act::LdMatrix, act::StMatrix,
-                 act::Each, act::RowReduce, act::LaneReduce, act::LoadTensor, act::StoreTensor, act::LoadShared,
-                 act::StoreShared, act::PutTensor, act::PutShared, act::AtomicAdd, act::Broadcast, act::ReadClock,
-                 act::TaskBegin, act::TaskEnd, act::Finish>;
+                 act::Each, act::RowReduce, act::LaneReduce, act::Keep, act::LoadTensor, act::StoreTensor,
+                 act::LoadShared, act::StoreShared, act::PutTensor, act::PutShared, act::AtomicAdd, act::Broadcast,
+                 act::ReadClock, act::TaskBegin, act::TaskEnd, act::Finish>;
 
 struct Instr {
   ExprRange code;  ///< computes the operands

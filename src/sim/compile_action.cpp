@@ -172,6 +172,7 @@ Action Compiler::action(const roles::RowReduce& n) {
 }
 
 Action Compiler::action(const roles::LaneReduce& n) { return act::LaneReduce{n.op, fragment(n.fragment), n.lanes}; }
+Action Compiler::action(const roles::Keep&) { return act::Keep{}; }
 Action Compiler::action(const roles::LoadTensor& n) { return act::LoadTensor{fragment(n.dst), place(n.src)}; }
 Action Compiler::action(const roles::StoreTensor& n) { return act::StoreTensor{place(n.dst), fragment(n.src)}; }
 Action Compiler::action(const roles::LoadShared& n) { return act::LoadShared{fragment(n.dst), place(n.src)}; }

@@ -107,6 +107,7 @@ class Compiler {
   Action action(const roles::Each& n);
   Action action(const roles::RowReduce& n);
   Action action(const roles::LaneReduce& n);
+  Action action(const roles::Keep& n);
   Action action(const roles::LoadTensor& n);
   Action action(const roles::StoreTensor& n);
   Action action(const roles::LoadShared& n);

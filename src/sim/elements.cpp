@@ -119,6 +119,8 @@ Step run(Machine& m, Warp& w, const act::RowReduce& a) {
   return Step::next;
 }
 
+Step run(Machine&, Warp&, const act::Keep&) { return Step::next; }
+
 Step run(Machine& m, Warp& w, const act::LaneReduce& a) {
   if (!whole_warp(m, w)) return Step::next;
   const FragmentCode& f = fragment_code_of(w, a.fragment);

@@ -61,6 +61,7 @@ Step run(Machine& m, Warp& w, const act::StMatrix& a);
 Step run(Machine& m, Warp& w, const act::Each& a);
 Step run(Machine& m, Warp& w, const act::RowReduce& a);
 Step run(Machine& m, Warp& w, const act::LaneReduce& a);
+Step run(Machine& m, Warp& w, const act::Keep& a);
 Step run(Machine& m, Warp& w, const act::LoadTensor& a);
 Step run(Machine& m, Warp& w, const act::StoreTensor& a);
 Step run(Machine& m, Warp& w, const act::LoadShared& a);

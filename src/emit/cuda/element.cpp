@@ -297,6 +297,13 @@ void emit(Emitter& e, const roles::LaneReduce& s) {
   e.close();
 }
 
+void emit(Emitter& e, const roles::Keep& s) {
+  e.open(fmt::format("if ({}())", e.helper("never")));
+  for (const roles::Fragment& f : s.fragments)
+    e.line(fmt::format("{}({});", e.helper("renew"), Emitter::name(f->buffer->name)));
+  e.close();
+}
+
 void emit(Emitter& e, const roles::LoadTensor& s) {
   auto move = move_of(e, *s.dst, s.src.loc);
   if (!move) return;

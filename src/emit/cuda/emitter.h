@@ -182,6 +182,7 @@ void emit(Emitter& e, const roles::StMatrix& s);
 void emit(Emitter& e, const roles::Each& s);
 void emit(Emitter& e, const roles::RowReduce& s);
 void emit(Emitter& e, const roles::LaneReduce& s);
+void emit(Emitter& e, const roles::Keep& s);
 void emit(Emitter& e, const roles::LoadTensor& s);
 void emit(Emitter& e, const roles::StoreTensor& s);
 void emit(Emitter& e, const roles::LoadShared& s);

@@ -272,6 +272,26 @@ __device__ __forceinline__ void keep(int (&x)[N]) {
   for (int i = 0; i < N; ++i) asm volatile("" : "+r"(x[i])::"memory");
 }
 )"};
+  table["never"] = {{}, R"(// Known to nobody before the kernel runs.
+__device__ __forceinline__ bool never() {
+  unsigned id;
+  asm("mov.u32 %0, %%smid;" : "=r"(id));
+  return id == ~0u;
+}
+)"};
+  table["renew"] = {{}, R"(// Registers that are read here, and anything behind it.
+template <typename T, int N>
+__device__ __forceinline__ void renew(T (&x)[N]) {
+  unsigned id;
+  asm("mov.u32 %0, %%smid;" : "=r"(id));
+  auto* place = reinterpret_cast<volatile T*>(static_cast<unsigned long long>(id) * 16);
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    *place = x[i];
+    x[i] = *place;
+  }
+}
+)"};
   table["matrix_desc"] = {
       {}, R"(// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code.
 template <int LEADING, int STRIDE, unsigned long long SWIZZLE>
