@@ -300,6 +300,9 @@ Busy Counter::one(const roles::Each& n) const {
     ir::walk(store.value, [&](const ir::Expr& e) {
       bool leaf = std::holds_alternative<ir::IntLit>(e.node) || std::holds_alternative<ir::FloatLit>(e.node) ||
                   std::holds_alternative<ir::VarRef>(e.node);
+      // An element of a fragment is an operand as it is.
+      const auto* load = std::get_if<ir::Load>(&e.node);
+      leaf = leaf || (load != nullptr && load->buffer->scope == ir::Scope::fragment);
       const auto* call = std::get_if<ir::Call>(&e.node);
       operations += leaf ? 0 : 1;
       if (call == nullptr || !sim::uses_special_unit(call->fn)) return;
