@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/gather.h"
 #include "plan/greedy.h"
 #include "plan/scale.h"
 #include "plan/solver.h"
@@ -62,6 +63,7 @@ Timetable plan_modulo(const Problem& problem, const ModuloOptions& options) {
     Timetable table = tighten(problem, unscaled(std::move(*best), unit));
     if (table.ii <= greedy.ii) greedy = std::move(table);
   }
+  greedy = gathered(problem, std::move(greedy));
   greedy.optimal = greedy.ii == bounds.least(problem.replicas) || (proved && unit == 1);
   greedy.why_not.clear();
   if (!greedy.optimal)

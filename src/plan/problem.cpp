@@ -88,7 +88,7 @@ void keep_order(std::vector<Apart>& apart, std::size_t a, std::int64_t a_long, s
 
 }  // namespace
 
-Timetable tighten(const Problem& problem, const Timetable& table) {
+std::optional<Timetable> try_tighten(const Problem& problem, const Timetable& table) {
   std::vector<Apart> apart = demands_of(problem);
   const std::int64_t replicas = problem.replicas, period = table.ii / replicas;
   // In units of the shortest period that recurs, ii / replicas.
@@ -106,7 +106,7 @@ Timetable tighten(const Problem& problem, const Timetable& table) {
   }
   Bounds bounds = bounds_of(problem);
   auto least = least_interval(2 * problem.tasks.size(), apart, bounds.least(problem.replicas) / replicas, period, 1);
-  PLAIT_ASSERT(least.has_value(), "the order of a timetable has no times");
+  if (!least) return std::nullopt;
   auto times = earliest(2 * problem.tasks.size(), apart, *least);
   Timetable out = table;
   out.ii = *least * replicas;
@@ -114,6 +114,12 @@ Timetable tighten(const Problem& problem, const Timetable& table) {
   out.issue.assign(times->begin(), middle);
   out.run.assign(middle, times->end());
   return out;
+}
+
+Timetable tighten(const Problem& problem, const Timetable& table) {
+  auto found = try_tighten(problem, table);
+  PLAIT_ASSERT(found.has_value(), "the order of a timetable has no times");
+  return std::move(*found);
 }
 
 }  // namespace plait::plan

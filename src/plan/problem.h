@@ -63,7 +63,10 @@ std::vector<std::string> certify_once(const Problem& problem, const Timetable& t
 /// From the first issue to the last result of one iteration.
 std::int64_t makespan(const Problem& problem, const Timetable& table);
 
-/// The least interval, and the earliest times, that keep the order in which the roles issue and the units run.
+/// The least interval, and the earliest times, that keep the order in which the roles issue and the units run. Nothing
+/// where that order has no times within the table's interval.
+std::optional<Timetable> try_tighten(const Problem& problem, const Timetable& table);
+/// The same of a table that keeps everything.
 Timetable tighten(const Problem& problem, const Timetable& table);
 
 }  // namespace plait::plan
