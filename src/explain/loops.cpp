@@ -7,6 +7,7 @@
 
 #include "explain/explain.h"
 #include "explain/recurrence.h"
+#include "explain/steady.h"
 #include "graph/work.h"
 #include "ir/visit.h"
 #include "plan/model.h"
@@ -15,52 +16,6 @@
 
 namespace plait::explain {
 namespace {
-
-/// Which node of a graph a place of the tile program belongs to.
-using NodeOf = std::map<Origin, std::size_t>;
-
-NodeOf nodes_by_origin(const graph::TaskGraph& graph) {
-  NodeOf out;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    ir::walk(ir::Body{graph.nodes[i].stmt}, [&](const ir::Stmt& stmt) { out[origin_of(stmt.loc)] = i; });
-    out[origin_of(graph.nodes[i].loc())] = i;
-  }
-  return out;
-}
-
-std::set<std::size_t> nodes_in(const roles::Body& body, const NodeOf& node_of) {
-  std::set<std::size_t> out;
-  roles::walk(body, [&](const roles::Stmt& stmt) {
-    auto it = node_of.find(origin_of(stmt.origin));
-    if (it != node_of.end()) out.insert(it->second);
-  });
-  return out;
-}
-
-/// Whether a loop of a role runs over the iterations of this one: its variable is called so, perhaps with a number.
-bool runs_over(const roles::For& loop, const std::string& variable) {
-  const std::string& name = loop.var->name;
-  if (!name.starts_with(variable) || loop.unroll != roles::Unroll::none) return false;
-  std::string rest = name.substr(variable.size());
-  return rest.empty() || (rest.size() > 1 && rest[0] == '_' &&
-                          std::all_of(rest.begin() + 1, rest.end(), [](char c) { return c >= '0' && c <= '9'; }));
-}
-
-/// The role's loop that holds most of the tasks: what stands before and behind it fills and drains the pipeline.
-const roles::For* steady_loop(const roles::Body& body, const std::string& variable, const NodeOf& node_of) {
-  const roles::For* best = nullptr;
-  std::size_t most = 0;
-  roles::walk(body, [&](const roles::Stmt& stmt) {
-    const auto* loop = std::get_if<roles::For>(&stmt.node);
-    if (loop == nullptr || !runs_over(*loop, variable)) return;
-    std::size_t count = nodes_in(loop->body, node_of).size();
-    if (count > most) {
-      most = count;
-      best = loop;
-    }
-  });
-  return best;
-}
 
 std::vector<std::string> written(const graph::Node& node) {
   std::vector<std::string> out;
@@ -121,7 +76,7 @@ void LoopExplainer::count() {
   roles_.resize(graph_.nodes.size());
   named_.resize(graph_.nodes.size());
   for (const roles::Role& role : program_.roles) {
-    const roles::For* loop = steady_loop(role.body, graph_.loop.kind, node_of_);
+    const roles::For* loop = steady_loop(role.body, graph_);
     if (loop == nullptr) continue;
     for (const auto& [origin, busy] : busy_of(loop->body, role, costs_)) {
       auto it = node_of_.find(origin);

@@ -114,6 +114,7 @@ struct VectorCost {
 struct Device {
   std::string name;         ///< what --device takes
   std::string description;  ///< for people
+  std::string text;         ///< the model as it was read
   Target target = Target::cuda;
   std::string arch;  ///< sm_90a, x86-64, …
   std::vector<Feature> features;

@@ -442,6 +442,7 @@ Result<Device> parse_device(const SourceRef& source) {
   Device device = Reader(places, diagnostics).device(*json);
   if (!diagnostics.has_errors()) check_device(device, places, diagnostics);
   if (diagnostics.has_errors()) return diagnostics;
+  device.text = source->text();
   return device;
 }
 

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "explain/busy.h"
+#include "graph/graph.h"
+
+namespace plait::explain {
+
+/// Which node of a graph a place of the tile program belongs to.
+using NodeOf = std::map<Origin, std::size_t>;
+NodeOf nodes_by_origin(const graph::TaskGraph& graph);
+
+/// The loop of a role's body that holds most of a loop's tasks: what stands before and behind it fills and drains the
+/// pipeline. Null where the role does none of them.
+const roles::For* steady_loop(const roles::Body& body, const graph::TaskGraph& graph);
+
+}  // namespace plait::explain
