@@ -13,8 +13,9 @@ Variants::Variants(TileProgram program, cuda::BuildOptions options, place::Assum
 Variants::~Variants() = default;
 
 Result<pipeline::Derived> derive(const TileProgram& program, const place::Assumptions& assumptions) {
-  return planner::derive(program.kernel, program.device, program.schedule,
-                         {program.planner, assumptions, program.dims});
+  planner::Options options{program.planner, assumptions, program.dims};
+  options.store = store::default_path();
+  return planner::derive(program.kernel, program.device, program.schedule, options);
 }
 
 Result<const plait_roles*> Variants::serving(const runtime::Args& args) {

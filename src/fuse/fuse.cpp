@@ -139,7 +139,7 @@ bool Candidate::within(std::int64_t bytes) {
   if (each <= 0) return false;
   device.limits->smem_per_block.value = static_cast<double>(each);
   std::optional<plan::Schedule> schedule = made_.derived.schedule;
-  while (schedule) {
+  for (int less = 0; schedule; ++less) {
     auto derived = derive(*schedule, device);
     if (derived && roles::arena(roles::lower_channels(derived->program)).bytes <= each) {
       made_.derived = std::move(*derived);

@@ -24,8 +24,15 @@ Timed timed(Kind kind, const TaskGraph& graph, const plan::Problem& problem, con
   out.table = kind == Kind::greedy ? plan::plan_greedy(problem) : plan::plan_modulo(problem, modulo);
   std::vector<std::string> broken = plan::certify(problem, out.table);
   PLAIT_ASSERT(broken.empty(), "a timetable does not keep what it is for: " + broken.front());
-  out.told = {graph.loop,   graph.loc,         std::string(name_of(kind)), plan::bounds_of(problem),
-              out.table.ii, out.table.optimal, out.table.why_not,          costs};
+  out.told = {graph.loop,
+              graph.loc,
+              std::string(name_of(kind)),
+              plan::bounds_of(problem),
+              out.table.ii,
+              out.table.optimal,
+              out.table.why_not,
+              costs,
+              {}};
   return out;
 }
 
@@ -62,13 +69,13 @@ std::optional<std::vector<PlannedLoop>> put_stages(plan::Schedule& schedule, con
     auto made = plan::plan_by_rules(asked, device);
     if (!made) return std::nullopt;
     place_of(schedule, graph) = made->loop;
-    told.push_back({graph.loop, graph.loc, "rules", {}, 0, false, "its author's rules weigh no times", ""});
+    told.push_back({graph.loop, graph.loc, "rules", {}, 0, false, "its author's rules weigh no times", "", {}});
   }
   return told;
 }
 
 std::int64_t trial_length(std::int64_t iteration) {
-  constexpr std::int64_t kTurns = 40, kLeast = 20'000, kMost = 120'000;
+  constexpr std::int64_t kTurns = 40, kLeast = 40'000, kMost = 120'000;
   return std::clamp(iteration * kTurns, kLeast, kMost);
 }
 

@@ -2,6 +2,7 @@
 
 #include "explain/explain.h"
 #include "plan/costs.h"
+#include "store/database.h"
 
 namespace plait::planner {
 
@@ -12,9 +13,13 @@ struct LoopCosts {
   int replicas = 1;
 };
 
-/// From the statements that the tasks became in a role program of the kernel, by the rates that the simulator charges;
-/// what the author gave with `task` overrules. `loop` explains the loop in that program.
-LoopCosts costs_of(const graph::TaskGraph& graph, const explain::Loop& loop, const roles::Program& program,
-                   const machine::Device& device);
+/// From the statements that the tasks became in a role program of the kernel, by the rates that the simulator charges.
+/// What was measured of a task overrules that, and what the author gave with `task` overrules both. `loop` explains the
+/// loop in that program; `measured` may be null. Errors: those of the file of what was measured.
+Result<LoopCosts> costs_of(const graph::TaskGraph& graph, const explain::Loop& loop, const roles::Program& program,
+                           const machine::Device& device, const store::Database* measured);
+
+/// Where the costs come from, for people: how many tasks of each source.
+std::string sources_of(const LoopCosts& costs);
 
 }  // namespace plait::planner

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "explain/explain.h"
 #include "ir/visit.h"
 #include "planner/choice.h"
 #include "planner/loop.h"
+#include "planner/memory.h"
 #include "planner/rate.h"
 #include "planner/reopen.h"
-#include "planner/time.h"
 
 namespace plait::planner {
 
@@ -66,6 +67,8 @@ class Planner {
 
   Planned run() {
     learn();
+    Memory memory(options_, device_, base_.program, graphs_, costs_);
+    if (auto known = recall(memory)) return std::move(*known);
     // Of schedules that are as good as each other the first one is taken.
     if (options_.kind != Kind::greedy) by_weights(Kind::modulo);
     if (options_.kind != Kind::modulo) by_weights(Kind::greedy);
@@ -74,13 +77,41 @@ class Planner {
     }
     more_blocks();
     if (uneven()) pairs();
-    return choose();
+    Planned out = choose();
+    if (!out.loops.empty()) memory.keep({out.derived.schedule, out.loops, out.candidates, out.compared});
+    if (!memory.failure().empty())
+      out.derived.remarks.push_back({kernel_.loc, "planned anew, and the plan is not kept: " + memory.failure()});
+    return out;
   }
 
  private:
   bool loads() const {
     return std::any_of(base_.program.roles.begin(), base_.program.roles.end(),
                        [](const roles::Role& role) { return role.name == "load"; });
+  }
+
+  /// What was found before for just this.
+  std::optional<Planned> recall(Memory& memory) {
+    auto known = memory.recall();
+    if (!known) return std::nullopt;
+    auto derived = pipeline::derive(kernel_, device_, {options_.assumptions, known->schedule, &graphs_});
+    if (!derived) return std::nullopt;
+    Planned out{{std::move(known->loops), std::move(known->candidates), known->compared}, std::move(*derived)};
+    for (PlannedLoop& loop : out.loops) {
+      auto at = std::find_if(graphs_.begin(), graphs_.end(), [&](const TaskGraph& g) { return g.loop == loop.loop; });
+      if (at == graphs_.end()) return std::nullopt;
+      loop.loc = at->loc;
+      if (loop.ii > 0) loop.tasks = tasks_of(static_cast<std::size_t>(at - graphs_.begin()));
+    }
+    if (unread_) out.derived.remarks.push_back(*unread_);
+    return out;
+  }
+
+  std::vector<PlannedLoop::Task> tasks_of(std::size_t loop) const {
+    std::vector<PlannedLoop::Task> out;
+    for (std::size_t node = 0; node < graphs_[loop].nodes.size(); ++node)
+      out.push_back({graph::text_of(graphs_[loop].nodes[node].name), costs_[loop].tasks[node]});
+    return out;
   }
 
   /// What the tasks cost, and by which unit schedules are compared.
@@ -93,7 +124,7 @@ class Planner {
       auto loop =
           std::find_if(explained.begin(), explained.end(), [&](const explain::Loop& l) { return l.name == name; });
       PLAIT_ASSERT(loop != explained.end(), "a loop that nobody explains");
-      costs_.push_back(costs_of(graph, *loop, base_.program, device_));
+      costs_.push_back(costs(graph, *loop));
       all += loop->busy;
       length_ += std::max(loop->sequence, loop->resource_ii);
     }
@@ -103,6 +134,18 @@ class Planner {
       bool two = role.replicas == 2 && role.warps == 4;
       crowded_ = crowded_ || (role.name == "math" && two && role.fragments >= kCrowded);
     }
+  }
+
+  /// By what was measured, where that can be read.
+  LoopCosts costs(const TaskGraph& graph, const explain::Loop& loop) {
+    if (!options_.store.empty()) {
+      auto store = store::Database::open(options_.store, store::Access::read);
+      auto costs = store ? costs_of(graph, loop, base_.program, device_, &*store) : store.diagnostics();
+      if (costs) return std::move(*costs);
+      const std::string& why = costs.diagnostics().list().front().message;
+      unread_ = {graph.loc, fmt::format("planned without what was measured: {}", why)};
+    }
+    return *costs_of(graph, loop, base_.program, device_, nullptr);
   }
 
   /// Everything but the loops that are planned, with names for the roles where there are two.
@@ -191,9 +234,10 @@ class Planner {
       const TaskGraph& graph = graphs_[i];
       if (!is_open(graph.asked)) continue;
       LoopProblem problem = problem_of(graph, costs_[i], turns, overlap);
-      Timed made = timed(kind, graph, problem.problem, costs_[i].tasks.empty() ? "" : costs_[i].tasks.front().source);
+      Timed made = timed(kind, graph, problem.problem, sources_of(costs_[i]));
       place_of(entry.schedule, graph) =
           plan_of(graph, costs_[i], problem, made.table, std::string(name_of(kind)), device_, loads());
+      made.told.tasks = tasks_of(i);
       entry.loops.push_back(std::move(made.told));
     }
     return entry;
@@ -214,11 +258,8 @@ class Planner {
   /// Whether tiles differ in what they cost, by the first axis of the grid.
   bool uneven() const { return base_.schedule.place.work.kind == plan::WorkKind::plain && loads(); }
 
-  /// The first and the last tile together cost the same everywhere, so that blocks may stay. Not where there are too
-  /// few for every multiprocessor to get two.
+  /// The first and the last tile together cost the same everywhere, so that blocks may stay.
   void pairs() {
-    auto tiles = tiles_of(kernel_, options_.dims);
-    if (tiles && *tiles < 2.0 * sim::costs_of(device_).sms) return;
     for (std::size_t best : leaders()) {
       Entry entry = again(entries_[best], "persistent, paired");
       entry.schedule.place.work.kind = plan::WorkKind::persistent;
@@ -235,7 +276,7 @@ class Planner {
     return entry;
   }
 
-  /// The best ones so far.
+  /// The best ones so far, and the best of each planner: one that takes less memory leaves room for more blocks.
   std::vector<std::size_t> leaders() const {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -244,8 +285,14 @@ class Planner {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return entries_[a].told.predicted.value_or(0) > entries_[b].told.predicted.value_or(0);
     });
-    if (order.size() > kKept) order.resize(kKept);
-    return order;
+    std::set<std::string> planners;
+    std::vector<std::size_t> kept;
+    for (std::size_t i : order) {
+      const std::string& what = entries_[i].told.what;
+      bool first = planners.insert(what.substr(0, what.find(','))).second;
+      if (kept.size() < kKept || first) kept.push_back(i);
+    }
+    return kept;
   }
 
   /// Rings get fewer slots until the schedule fits.
@@ -297,6 +344,7 @@ class Planner {
       for (place::Remark& why : not_planned(out, kernel_.loc)) base_.remarks.push_back(std::move(why));
     }
     out.derived = best ? std::move(*best) : std::move(base_);
+    if (unread_) out.derived.remarks.push_back(*unread_);
     return out;
   }
 
@@ -305,7 +353,8 @@ class Planner {
   const Options& options_;
   std::vector<TaskGraph> graphs_;
   pipeline::Derived base_;
-  std::vector<LoopCosts> costs_;  ///< by graph
+  std::vector<LoopCosts> costs_;         ///< by graph
+  std::optional<place::Remark> unread_;  ///< why nothing that was measured is used
   sim::Unit unit_ = sim::Unit::tensor;
   bool crowded_ = false;          ///< fragments leave few registers
   bool lacks_registers_ = false;  ///< why the last schedule was refused

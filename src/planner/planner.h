@@ -3,6 +3,7 @@
 #include "pipeline/derive.h"
 #include "plan/problem.h"
 #include "sim/costs.h"
+#include "store/database.h"
 
 /// Finds the schedule of a kernel whose author left it open: docs/planners.md.
 namespace plait::planner {
@@ -21,6 +22,7 @@ struct Options {
   place::Assumptions assumptions;
   std::map<std::string, std::int64_t> dims;  ///< of the calls, as far as they are known
   bool all = false;                          ///< also loops whose author says how they are pipelined
+  std::string store = {};                    ///< file of what was measured, see store::default_path(); empty: none
 };
 
 /// Whether the author of a loop leaves to a planner how it is pipelined; of a kernel: of one at least.
@@ -37,6 +39,11 @@ struct PlannedLoop {
   bool optimal = false;
   std::string why_not;  ///< of `optimal`
   std::string costs;    ///< where they come from
+  struct Task {
+    std::string name;
+    plan::TaskCost cost;
+  };
+  std::vector<Task> tasks;  ///< what was planned with
 };
 /// A schedule that was looked at.
 struct Candidate {

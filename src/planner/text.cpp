@@ -22,6 +22,15 @@ std::string loop_text(const PlannedLoop& loop, machine::Target target) {
                                    ? "no shorter interval is possible"
                                    : "no shorter one is possible in the turns that an iteration may take");
   out += fmt::format("  costs {}\n", loop.costs);
+  explain::Table table({"task", "issue", "latency", "busy", ""}, "lrrll");
+  for (const PlannedLoop::Task& task : loop.tasks) {
+    std::string busy;
+    for (const auto& [unit, cycles] : task.cost.busy)
+      busy += fmt::format("{}{} {}", busy.empty() ? "" : ", ", machine::name_of(unit), cycles);
+    table.add({task.name, fmt::format("{}", task.cost.issue), fmt::format("{}", task.cost.latency), busy,
+               task.cost.source.substr(0, task.cost.source.find(':'))});
+  }
+  out += table.text(4);
   if (loop.bounds.recurrence > loop.bounds.resource) {
     out += "  to go faster: what an iteration needs of the one before has to end earlier\n";
   } else if (loop.ii <= loop.bounds.resource) {

@@ -72,28 +72,24 @@ struct Load {
   double unit = 0, l2 = 0;
 };
 
-/// Nothing where one is not known.
-std::optional<Env> dims_of(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& dims) {
-  Env env;
-  for (const ir::Var& dim : kernel.dims) {
-    auto known = dims.find(dim->name);
-    if (known == dims.end()) return std::nullopt;
-    env[dim.get()] = runtime::int_value(known->second);
-  }
-  return env;
-}
-
 std::optional<double> cycles_of(const ir::Kernel& kernel, const machine::Device& device, const Planning& planned,
                                 const std::map<std::string, Load>& loads, double together,
                                 const std::map<std::string, std::int64_t>& dims) {
   if (planned.candidates.empty() || !planned.candidates.front().predicted || *planned.candidates.front().predicted <= 0)
     return std::nullopt;
-  auto tiles = tiles_of(kernel, dims);
-  if (!tiles) return std::nullopt;
-  Env first = *dims_of(kernel, dims), last = first;
+  Env first;
+  for (const ir::Var& dim : kernel.dims) {
+    auto known = dims.find(dim->name);
+    if (known == dims.end()) return std::nullopt;
+    first[dim.get()] = runtime::int_value(known->second);
+  }
   auto bytes = tensor_bytes(kernel, first);
+  Env last = first;
+  double tiles = 1;
   for (const ir::GridAxis& axis : kernel.grid) {
     auto extent = value_of(axis.extent, first);
+    if (!extent) return std::nullopt;
+    tiles *= static_cast<double>(*extent);
     first[axis.var.get()] = runtime::int_value(0);
     last[axis.var.get()] = runtime::int_value(std::max<std::int64_t>(*extent - 1, 0));
   }
@@ -110,22 +106,11 @@ std::optional<double> cycles_of(const ir::Kernel& kernel, const machine::Device&
   }
   sim::Costs costs = sim::costs_of(device);
   double tile = std::max(unit / *planned.candidates.front().predicted, l2);
-  double rounds = std::ceil(*tiles / (costs.sms * together)) * together;
+  double rounds = std::ceil(tiles / (costs.sms * together)) * together;
   return std::max(rounds * tile, *bytes / costs.memory_bytes);
 }
 
 }  // namespace
-
-std::optional<double> tiles_of(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& dims) {
-  auto env = dims_of(kernel, dims);
-  double tiles = 1;
-  for (const ir::GridAxis& axis : kernel.grid) {
-    auto extent = env ? value_of(axis.extent, *env) : std::nullopt;
-    if (!extent) return std::nullopt;
-    tiles *= static_cast<double>(*extent);
-  }
-  return tiles;
-}
 
 std::optional<double> predicted_cycles(const ir::Kernel& kernel, const machine::Device& device, const Planned& planned,
                                        const std::map<std::string, std::int64_t>& dims) {

@@ -4,9 +4,6 @@
 
 namespace plait::planner {
 
-/// Tiles of a call; nothing where its dims are not known.
-std::optional<double> tiles_of(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& dims);
-
 /// Cycles of a call with these dims: the tiles that a multiprocessor gets (whole waves of those that run at once), each
 /// its iterations at the rate that was predicted, or at that of L2 where that is slower; and no less than its tensors
 /// take from main memory once. Nothing where an extent depends on what the kernel computes.

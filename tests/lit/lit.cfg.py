@@ -10,6 +10,8 @@ config.test_exec_root = lit_config.params["build"]
 
 tools = lit_config.params["tools"]
 root = os.path.dirname(os.path.dirname(config.test_source_root))
+# What was measured or planned before on this machine would change what tests see.
+config.environment["PLAIT_STORE"] = "none"
 config.environment["PATH"] = os.pathsep.join([tools, os.environ["PATH"]])
 config.substitutions.append(("%plait", lit_config.params["plait"]))
 config.substitutions.append(("%kernels", os.path.join(root, "kernels")))

@@ -42,6 +42,7 @@ void add_sim(CommandLine& line, Command& command);
 void add_graph(CommandLine& line, Command& command);
 void add_schedule(CommandLine& line, Command& command);
 void add_plan(CommandLine& line, Command& command);
+void add_profile(CommandLine& line, Command& command);
 void add_model(CommandLine& line, Command& command);
 void add_explain(CommandLine& line, Command& command);
 void add_fuse(CommandLine& line, Command& command);

@@ -152,6 +152,7 @@ Result<DeviceProgram> load_device_program(const ProgramOptions& options, const D
   made.assumptions = pipeline::assume(session->kernel, dims);
   made.schedule = std::move(schedule);
   made.planning = {*planner::kind_of(flags.planner), made.assumptions, dims};
+  made.planning.store = store::default_path();
   made.device = std::move(*device);
   made.file = std::move(session->program);
   if (made.device.target == machine::Target::npu) {

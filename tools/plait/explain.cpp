@@ -10,6 +10,7 @@
 #include "explain_report.h"
 #include "explain_timeline.h"
 #include "runtime/files.h"
+#include "store/runs.h"
 #include "timed_call.h"
 
 namespace plait::cli {
@@ -135,6 +136,19 @@ void show_planning(const planner::Planning& planned, Outcome& outcome) {
     one.set("critical", loop.bounds.critical);
     one.set("optimal", loop.optimal);
     one.set("costs", loop.costs);
+    std::vector<Report> tasks;
+    for (const planner::PlannedLoop::Task& task : loop.tasks) {
+      Report cost;
+      cost.set("task", task.name);
+      cost.set("issue", task.cost.issue);
+      cost.set("latency", task.cost.latency);
+      Report busy;
+      for (const auto& [unit, cycles] : task.cost.busy) busy.set(std::string(machine::name_of(unit)), cycles);
+      cost.set("busy", busy);
+      cost.set("source", task.cost.source);
+      tasks.push_back(std::move(cost));
+    }
+    one.set("tasks", tasks);
     loops.push_back(std::move(one));
   }
   for (const planner::Candidate& candidate : planned.candidates) {
@@ -146,6 +160,27 @@ void show_planning(const planner::Planning& planned, Outcome& outcome) {
   }
   outcome.report.set("planned", loops);
   outcome.report.set("candidates", candidates);
+}
+
+/// What `plait run --bench` measured of just this call, beside what is predicted.
+void show_measured(const roles::Program& program, const explain::Prediction& prediction, Outcome& outcome) {
+  std::string path = store::default_path();
+  if (path.empty()) return;
+  auto database = store::Database::open(path, store::Access::read);
+  auto found = database ? store::find_run(*database, {roles::print(program), prediction.dims}) : database.diagnostics();
+  if (!found) {
+    outcome.remarks += fmt::format("plait: nothing measured is told: {}\n", found.diagnostics().list().front().message);
+    return;
+  }
+  if (!*found) return;
+  const store::Run& run = **found;
+  outcome.text += fmt::format("measured {:.1f} us on {} ({}); predicted is {:.2f} of it\n", run.microseconds, run.gpu,
+                              run.measured_at, prediction.microseconds / run.microseconds);
+  Report measured;
+  measured.set("microseconds", run.microseconds);
+  measured.set("gpu", run.gpu);
+  measured.set("measured_at", run.measured_at);
+  outcome.report.set("measured", measured);
 }
 
 void check(const ExplainFlags& flags) {
@@ -175,6 +210,7 @@ Outcome explain_program(const ExplainFlags& flags) {
     describe(npu, outcome.report);
     outcome.text = explain::text(npu, what);
   }
+  if (what.prediction) show_measured(read.program, *what.prediction, outcome);
   show_planning(read.planned, outcome);
   if (read.derived) show_variants(read, outcome);
   if (!flags.timeline.empty() && !outcome.diagnostics.has_errors()) draw_timeline(call, flags, what, outcome);

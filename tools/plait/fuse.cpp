@@ -38,11 +38,6 @@ void emit_fused(const FuseInput& input, const fuse::Fused& fused, const FuseFlag
   outcome.diagnostics = made->warnings;
   outcome.report.set("kernel", made->name);
   outcome.report.set("emit", flags.emit);
-  for (std::size_t i : {0, 1}) {
-    const fuse::FusedPart& part = i == 0 ? fused.first : fused.second;
-    for (const std::string& note : part.changed)
-      outcome.remarks += fmt::format("plait: note: {}: {}\n", input.sides[i].label, note);
-  }
   std::string output = flags.output.empty() && flags.emit == "cubin" ? made->name + ".cubin" : flags.output;
   if (output.empty() || output == "-") {
     if (flags.emit != "cubin") outcome.report.set("text", made->content);

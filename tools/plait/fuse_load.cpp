@@ -159,6 +159,7 @@ Result<FuseInput> load_fuse(const FuseFlags& flags) {
     side.scalars = scalars[i];
     side.subject.planning = {*planner::kind_of(flags.planner), pipeline::assume(side.subject.kernel, side.dims),
                              side.dims};
+    side.subject.planning.store = store::default_path();
   }
   read_blocks(flags, input.sides);
   std::string name = flags.device;

@@ -130,6 +130,7 @@ int run(int argc, char** argv) {
   add_graph(line, command);
   add_schedule(line, command);
   add_plan(line, command);
+  add_profile(line, command);
   add_model(line, command);
   add_explain(line, command);
   add_fuse(line, command);

@@ -91,6 +91,7 @@ Shape look_at(const PlanFlags& flags, const machine::Device& device, const lang:
   }
   const ir::Kernel& kernel = session->kernel;
   planner::Options options{*planner::kind_of(flags.planner), pipeline::assume(kernel, dims), dims, true};
+  options.store = store::default_path();
   if (device.target == machine::Target::npu) {
     judge(
         planner::plan_on_npu(kernel, device, options),

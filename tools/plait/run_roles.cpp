@@ -14,6 +14,8 @@
 #include "run_timeout.h"
 #include "run_verify.h"
 #include "runtime/extent.h"
+#include "store/measured.h"
+#include "store/runs.h"
 
 namespace plait::cli {
 namespace {
@@ -81,6 +83,21 @@ std::optional<double> count_flops(const Session& session, const RunData& data, c
   return reference->flops(reference_call(session, data, before, none, false));
 }
 
+/// Keeps the time for `plait explain`, which tells it beside the predicted one.
+void remember_time(const cuda::Kernel& kernel, const cuda::Context& context, const Session& session,
+                   const RunData& data, double ms, Outcome& outcome) {
+  std::string path = store::default_path();
+  if (path.empty()) return;
+  store::RunKey key{roles::print(kernel.program()), {}};
+  for (std::size_t i = 0; i < session.kernel.dims.size(); ++i)
+    key.second[session.kernel.dims[i]->name] = data.bound.dims[i];
+  auto database = store::Database::open(path, store::Access::write);
+  Diagnostics found =
+      database ? store::put_run(*database, key, {ms * 1e3, context.device.name, store::now()}) : database.diagnostics();
+  if (found.has_errors())
+    outcome.remarks += fmt::format("plait: the time is not kept: {}\n", found.list().front().message);
+}
+
 Diagnostics bench(const cuda::Kernel& kernel, const cuda::Context& context, const Session& session, const RunData& data,
                   const Before& before, Outcome& outcome) {
   std::vector<DeviceCall> sets;
@@ -100,6 +117,7 @@ Diagnostics bench(const cuda::Kernel& kernel, const cuda::Context& context, cons
   auto rate = [&](double amount) { return timing->median_ms > 0 ? amount / timing->median_ms * 1e-6 : 0; };
   auto flops = count_flops(session, data, before);
   double gbs = rate(static_cast<double>(total_bytes(sets.front())));
+  remember_time(kernel, context, session, data, timing->median_ms, outcome);
   outcome.report.set("median_ms", timing->median_ms);
   outcome.report.set("repetitions", static_cast<std::int64_t>(timing->windows) * timing->launches);
   outcome.report.set("gflops", flops ? std::optional(rate(*flops)) : std::nullopt);

@@ -40,6 +40,7 @@ std::vector<Note> notes_of(const std::vector<place::Remark>& remarks) {
 /// The schedule that a planner makes, and why it is not what was asked for; nothing where nobody left it one to make.
 std::optional<Outcome> planned(const ir::Kernel& kernel, const machine::Device& device, const std::string& planner) {
   planner::Options options{*planner::kind_of(planner), {}, {}};
+  options.store = store::default_path();
   bool npu = device.target == machine::Target::npu;
   if (!planner::is_open(kernel) || (!npu && place::missing_features(kernel, device).has_errors())) return std::nullopt;
   if (npu) {

@@ -169,20 +169,7 @@ std::string with_inner_loop(int turns) {
       turns);
 }
 
-/// Blocks stay and take tiles by pairs only where there is a pair for each.
-TEST(Planner, FewTilesAreNotPaired) {
-  ir::Kernel kernel = kernel_of(library_text("attention"), {{"dtype", "bf16"}, {"D", "32"}, {"causal", "true"}});
-  for (bool few : {true, false}) {
-    Options options;
-    options.kind = Kind::greedy;
-    options.dims = {{"B", 1}, {"H", few ? 8 : 64}, {"Hkv", few ? 8 : 64}, {"Sq", 512}, {"Sk", 512}};
-    auto made = plan(kernel, *machine::load_device("h200"), options);
-    ASSERT_TRUE(made.ok()) << made.diagnostics().render();
-    EXPECT_EQ(text(*made).find("paired") == std::string::npos, few) << text(*made);
-  }
-}
-
-/// A serial loop in a pipelined one is one task, which takes all its turns; loads overlap it.
+/// A serial loop in a pipelined one is one task, which takes all its turns; loads and the next product overlap it.
 TEST(Planner, AnInnerLoopIsOneTask) {
   Planned four = planned(kernel_of(with_inner_loop(4)), Kind::modulo),
           eight = planned(kernel_of(with_inner_loop(8)), Kind::modulo);

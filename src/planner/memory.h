@@ -1,0 +1,32 @@
+#pragma once
+
+#include "planner/costs.h"
+#include "planner/planner.h"
+
+namespace plait::planner {
+
+/// What was chosen, without what follows from it.
+struct Remembered {
+  plan::Schedule schedule;
+  std::vector<PlannedLoop> loops;  ///< by their names; without places and tasks
+  std::vector<Candidate> candidates;
+  sim::Unit compared = sim::Unit::tensor;
+};
+
+/// Plans of before, in the file that the options name. By all that a plan depends on: this build of plait, the machine
+/// model, the options, the program in which nothing overlaps, the graphs of its loops, the costs of their tasks.
+class Memory {
+ public:
+  Memory(const Options& options, const machine::Device& device, const roles::Program& base,
+         const std::vector<graph::TaskGraph>& graphs, const std::vector<LoopCosts>& costs);
+
+  std::optional<Remembered> recall();
+  void keep(const Remembered& plan);
+  /// Why the file could not be read or written, for people; empty: it could.
+  const std::string& failure() const { return failure_; }
+
+ private:
+  std::string path_, key_, failure_;
+};
+
+}  // namespace plait::planner
