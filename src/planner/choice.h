@@ -9,7 +9,8 @@
 namespace plait::planner {
 
 constexpr int kMostStages = 4;   ///< that the rules planner is tried with
-constexpr double kWorth = 1.01;  ///< a later schedule has to be this much better
+/// A later schedule has to be this much better, by a model that knows all that takes time and by one that does not.
+constexpr double kExactly = 1.01, kRoughly = 1.03;
 
 /// A schedule, and what became of it.
 template <typename Derived>
@@ -23,11 +24,11 @@ struct Entry {
 /// The best, of those about as good as each other the first; nothing where nothing carries any of them out. `told`
 /// gets what is told of it, and of the others behind it.
 template <typename Derived>
-std::optional<Derived> choose(std::vector<Entry<Derived>> entries, Planning& told) {
+std::optional<Derived> choose(std::vector<Entry<Derived>> entries, Planning& told, double worth) {
   Entry<Derived>* best = nullptr;
   for (Entry<Derived>& entry : entries) {
     if (!entry.derived) continue;
-    bool better = best == nullptr || entry.told.predicted.value_or(0) > kWorth * best->told.predicted.value_or(0);
+    bool better = best == nullptr || entry.told.predicted.value_or(0) > worth * best->told.predicted.value_or(0);
     if (better) best = &entry;
   }
   if (best != nullptr) {

@@ -63,7 +63,7 @@ class NpuPlanner {
     NpuPlanned out;
     out.compared = unit_;
     out.target = machine::Target::npu;
-    auto best = planner::choose(std::move(entries_), out);
+    auto best = planner::choose(std::move(entries_), out, kExactly);
     if (!best) {
       for (place::Remark& why : not_planned(out, base_.kernel.loc)) base_.made.remarks.push_back(std::move(why));
     }

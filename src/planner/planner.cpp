@@ -276,7 +276,8 @@ class Planner {
     return entry;
   }
 
-  /// The best ones so far, and the best of each planner: one that takes less memory leaves room for more blocks.
+  /// The best ones so far, and the best of each planner: one that takes less memory leaves room for more blocks. As
+  /// they were looked at.
   std::vector<std::size_t> leaders() const {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -292,6 +293,7 @@ class Planner {
       bool first = planners.insert(what.substr(0, what.find(','))).second;
       if (kept.size() < kKept || first) kept.push_back(i);
     }
+    std::sort(kept.begin(), kept.end());
     return kept;
   }
 
@@ -339,7 +341,7 @@ class Planner {
   Planned choose() {
     Planned out;
     out.compared = unit_;
-    auto best = planner::choose(std::move(entries_), out);
+    auto best = planner::choose(std::move(entries_), out, kRoughly);
     if (!best) {
       for (place::Remark& why : not_planned(out, kernel_.loc)) base_.remarks.push_back(std::move(why));
     }
