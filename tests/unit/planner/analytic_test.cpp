@@ -37,7 +37,7 @@ TEST(Analytic, PlannersGiveTheSufficientDepth) {
     auto made = plan(chain(""), *machine::load_device("h200"), options);
     ASSERT_TRUE(made.ok()) << made.diagnostics().render();
     ASSERT_EQ(made->loops.size(), 1U);
-    EXPECT_EQ(depth_of(made->derived.schedule), enough) << name_of(kind);
+    EXPECT_EQ(depth_of(made->derived.schedule), enough + 1) << name_of(kind);  // and a spare one
     EXPECT_NEAR(static_cast<double>(made->loops[0].ii), static_cast<double>(kCompute), 0.01 * kCompute);
     EXPECT_EQ(made->loops[0].costs.find("2 tasks author; "), 0U) << made->loops[0].costs;
   }
