@@ -122,6 +122,7 @@ class NpuPlanner {
         Timed made = timed(kind, *loop.graph, problem_of(loop, most), source_of(loop), modulo);
         place_of(entry.schedule, *loop.graph) = plan_of(loop, made.table, most, std::string(name_of(kind)), device_);
         tell_limits(loop, most, made.told);
+        for (const plan::Problem::Task& task : loop.tasks) made.told.tasks.push_back({task.name, task.cost});
         entry.loops.push_back(std::move(made.told));
       }
       level(entry.schedule);

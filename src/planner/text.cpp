@@ -30,7 +30,7 @@ std::string loop_text(const PlannedLoop& loop, machine::Target target) {
     table.add({task.name, fmt::format("{}", task.cost.issue), fmt::format("{}", task.cost.latency), busy,
                task.cost.source.substr(0, task.cost.source.find(':'))});
   }
-  out += table.text(4);
+  if (!loop.tasks.empty()) out += table.text(4);
   if (loop.bounds.recurrence > loop.bounds.resource) {
     out += "  to go faster: what an iteration needs of the one before has to end earlier\n";
   } else if (loop.ii <= loop.bounds.resource) {

@@ -11,7 +11,7 @@ namespace {
 using machine::UnitKind;
 
 Problem::Task product(const std::string& name) {
-  return {name, 0, true, {{{UnitKind::tensor, 80}}, 10, 90, ""}, UnitKind::tensor};
+  return {name, 0, true, {{{UnitKind::tensor, 40}}, 10, 50, ""}, UnitKind::tensor};
 }
 Problem::Task vector(const std::string& name, std::int64_t cycles) {
   return {name, 0, false, {{{UnitKind::cuda, cycles}}, cycles, cycles, ""}, {}};
@@ -31,11 +31,11 @@ TEST(Gather, ProductsStandTogether) {
   Timetable apart;
   apart.ii = 160;
   apart.issue = {0, 90, 170, 180};
-  apart.run = {0, 90, 170, 240};
+  apart.run = {0, 90, 170, 200};
   ASSERT_EQ(certify(problem, apart), std::vector<std::string>{});
   Timetable together = gathered(problem, apart);
   EXPECT_EQ(certify(problem, together), std::vector<std::string>{});
-  EXPECT_EQ(together.ii, 160);
+  EXPECT_LE(together.ii, 160);
   EXPECT_LE(makespan(problem, together), makespan(problem, apart));
   // Behind the softmax, before the next scores.
   EXPECT_LE(together.issue[2] + 10, together.issue[0] + together.ii);
