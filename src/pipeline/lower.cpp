@@ -133,7 +133,8 @@ Result<roles::Program> Lowering::run() {
   program.params = kernel_.params;
   program.dims = kernel_.dims;
   program.requires_ = kernel_.requires_;
-  for (const Var& dim : scalars_.narrowed()) {
+  for (const Var& dim : kernel_.dims) {
+    if (!scalars_.narrowed().contains(dim)) continue;
     program.requires_.push_back(
         {Value(dim) <= Value(Scalars::kMostExtent), "larger extents take 64-bit arithmetic", kernel_.loc});
   }

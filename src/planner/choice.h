@@ -8,7 +8,7 @@
 /// What the planners of all machines share: schedules that are looked at, and which of them is taken.
 namespace plait::planner {
 
-constexpr int kMostStages = 4;   ///< that the rules planner is tried with
+constexpr int kMostStages = 4;  ///< that the rules planner is tried with
 /// A later schedule has to be this much better, by a model that knows all that takes time and by one that does not.
 constexpr double kExactly = 1.01, kRoughly = 1.03;
 

@@ -42,7 +42,7 @@ sim::Unit simulated(UnitKind unit) {
 constexpr int kMostTurns = 4;
 
 /// Of the solver, for all loops of a kernel and all numbers of versions with which they are tried: some seconds.
-constexpr std::int64_t kMostSteps = 1'000'000;
+constexpr std::int64_t kSolverSteps = 1'000'000;
 
 class NpuPlanner {
  public:
@@ -112,7 +112,7 @@ class NpuPlanner {
     MostVersions most = single_;
     plan::ModuloOptions modulo;
     modulo.most_turns = kMostTurns;
-    plan::Steps steps{kMostSteps};
+    plan::Steps steps{kSolverSteps};
     modulo.steps = &steps;
     do {
       entry.schedule = base_.made.schedule;
