@@ -15,8 +15,8 @@ using machine::UnitKind;
 
 namespace {
 
-constexpr int kSpare = 1;     // slots of rings for loads that take longer than usual; the first to go where memory ends
 constexpr int kComputes = 0;  // the role of all tasks of a problem
+constexpr int kPlenty = 4;    // slots of a ring: one of fewer gets a spare one, for loads that take longer than usual
 
 bool is_product(const TaskGraph& graph, const LoopCosts& costs, std::size_t node) {
   const plan::TaskCost& cost = costs.tasks[node];
@@ -190,7 +190,8 @@ class PlanMaker {
       const std::string& tile = graph_.nodes[i].writes.front().buffer->name;
       auto known = [&](const plan::Ring& ring) { return ring.buffers.front() == tile; };
       if (std::any_of(plan_.rings.begin(), plan_.rings.end(), known)) continue;
-      std::int64_t depth = (costs_.tasks[i].latency + held(i) + table_.ii - 1) / table_.ii + kSpare;
+      std::int64_t depth = (costs_.tasks[i].latency + held(i) + table_.ii - 1) / table_.ii;
+      if (depth < kPlenty) ++depth;
       plan_.rings.push_back({{tile}, static_cast<int>(std::max<std::int64_t>(depth, 2)), {}});
     }
   }
