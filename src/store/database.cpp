@@ -119,12 +119,15 @@ Result<Database> Database::open(const std::string& path, Access access) {
 }
 
 Diagnostics Database::prepare(Access access) const {
+  // In one transaction: another process may be making the tables.
+  if (auto begun = run("BEGIN"); !begun) return begun.diagnostics();
   auto version = run("PRAGMA user_version");
   if (!version) return version.diagnostics();
-  auto is = std::get<std::int64_t>(version->front().front());
-  if (is == kVersion) return {};
   auto tables = run("SELECT count(*) FROM sqlite_master");
   if (!tables) return tables.diagnostics();
+  if (auto ended = run("COMMIT"); !ended) return ended.diagnostics();
+  auto is = std::get<std::int64_t>(version->front().front());
+  if (is == kVersion) return {};
   const bool empty = std::get<std::int64_t>(tables->front().front()) == 0;
   if (!empty || is != 0) {
     Diagnostics found;
