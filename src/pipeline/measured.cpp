@@ -1,7 +1,6 @@
 #include "pipeline/measured.h"
 
-#include "ir/build.h"
-#include "support/result.h"
+#include "ir/rebuild.h"
 
 namespace plait::pipeline {
 
@@ -9,40 +8,23 @@ using namespace ir;
 
 namespace {
 
-Body without_costs(const Body& body);
-
-bool is_operation(const StmtRef& stmt) {
-  const auto* loop = std::get_if<For>(&stmt->node);
-  return std::holds_alternative<TileOp>(stmt->node) || (loop != nullptr && loop->kind == LoopKind::parallel);
+bool is_nest(const Stmt& stmt) {
+  const auto* loop = std::get_if<For>(&stmt.node);
+  return loop != nullptr && loop->kind == LoopKind::parallel;
 }
 
-StmtRef without_costs(const StmtRef& stmt) {
-  auto with_body = [&](auto node) {
-    Body made = without_costs(node.body);
-    if (made == node.body) return stmt;
-    node.body = std::move(made);
-    return make_stmt(std::move(node), stmt->loc);
-  };
-  return std::visit(
-      Overload{[&](const Task& node) {
-                 return node.body.size() == 1 && is_operation(node.body.front()) ? node.body.front() : with_body(node);
-               },
-               [&](const For& node) { return node.kind == LoopKind::parallel ? stmt : with_body(node); },
-               [&](const While& node) { return with_body(node); },
-               [&](If node) {
-                 Body then_body = without_costs(node.then_body), else_body = without_costs(node.else_body);
-                 if (then_body == node.then_body && else_body == node.else_body) return stmt;
-                 node.then_body = std::move(then_body);
-                 node.else_body = std::move(else_body);
-                 return make_stmt(std::move(node), stmt->loc);
-               },
-               [&](const auto&) { return stmt; }},
-      stmt->node);
-}
+bool is_operation(const Stmt& stmt) { return std::holds_alternative<TileOp>(stmt.node) || is_nest(stmt); }
 
 Body without_costs(const Body& body) {
   Body made;
-  for (const StmtRef& stmt : body) made.push_back(without_costs(stmt));
+  for (const StmtRef& stmt : body) {
+    const auto* task = std::get_if<Task>(&stmt->node);
+    if (task != nullptr && task->body.size() == 1 && is_operation(*task->body.front())) {
+      made.push_back(task->body.front());
+    } else {
+      made.push_back(is_nest(*stmt) ? stmt : with_bodies(stmt, [](const Body& of) { return without_costs(of); }));
+    }
+  }
   return made;
 }
 

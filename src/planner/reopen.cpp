@@ -1,7 +1,7 @@
 #include "planner/reopen.h"
 
 #include "ir/build.h"
-#include "support/result.h"
+#include "ir/rebuild.h"
 
 namespace plait::planner {
 
@@ -9,32 +9,20 @@ using namespace ir;
 
 namespace {
 
-StmtRef reopened(const StmtRef& stmt);
-
 Body reopened(const Body& body) {
   Body made;
-  for (const StmtRef& stmt : body) made.push_back(reopened(stmt));
+  for (const StmtRef& stmt : body) {
+    StmtRef inner = with_bodies(stmt, [](const Body& of) { return reopened(of); });
+    const auto* loop = std::get_if<For>(&inner->node);
+    if (loop == nullptr) {
+      made.push_back(std::move(inner));
+      continue;
+    }
+    For open = *loop;
+    open.pipeline = {};
+    made.push_back(make_stmt(std::move(open), stmt->loc));
+  }
   return made;
-}
-
-StmtRef reopened(const StmtRef& stmt) {
-  auto with_body = [&](auto node) {
-    node.body = reopened(node.body);
-    return make_stmt(std::move(node), stmt->loc);
-  };
-  return std::visit(
-      Overload{[&](For node) {
-                 node.pipeline = {};
-                 return with_body(std::move(node));
-               },
-               [&](const While& node) { return with_body(node); }, [&](const Task& node) { return with_body(node); },
-               [&](If node) {
-                 node.then_body = reopened(node.then_body);
-                 node.else_body = reopened(node.else_body);
-                 return make_stmt(std::move(node), stmt->loc);
-               },
-               [&](const auto&) { return stmt; }},
-      stmt->node);
 }
 
 }  // namespace
