@@ -9,12 +9,8 @@ std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return ((a % b) + b) % 
 
 /// A role's tasks in the order in which a turn of the steady loop issues them.
 std::vector<std::size_t> turn_of(const Problem& problem, const Timetable& table, int role) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < problem.tasks.size(); ++i) {
-    if (problem.tasks[i].role == role) order.push_back(i);
-  }
-  auto phase = [&](std::size_t i) { return floor_mod(table.issue[i], table.ii); };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return phase(a) < phase(b); });
+  std::vector<std::size_t> order = order_of(table);
+  std::erase_if(order, [&](std::size_t task) { return problem.tasks[task].role != role; });
   return order;
 }
 

@@ -24,6 +24,22 @@ bool takes_turns(UnitKind unit) {
   }
 }
 
+namespace {
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+}  // namespace
+
+std::int64_t stage_of(const Timetable& table, std::size_t task) { return floor_div(table.issue[task], table.ii); }
+
+std::vector<std::size_t> order_of(const Timetable& table) {
+  std::vector<std::size_t> tasks(table.issue.size());
+  for (std::size_t t = 0; t < tasks.size(); ++t) tasks[t] = t;
+  auto phase = [&](std::size_t t) { return table.issue[t] - stage_of(table, t) * table.ii; };
+  std::stable_sort(tasks.begin(), tasks.end(), [&](std::size_t a, std::size_t b) { return phase(a) < phase(b); });
+  return tasks;
+}
+
 std::int64_t turn(const Problem::Task& task) {
   if (!task.unit) return 0;
   auto it = task.cost.busy.find(*task.unit);
@@ -75,8 +91,6 @@ std::int64_t makespan(const Problem& problem, const Timetable& table) {
 }
 
 namespace {
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
 /// Keeps b as far behind a, and before the next a, as a timetable has them.
 void keep_order(std::vector<Apart>& apart, std::size_t a, std::int64_t a_long, std::size_t b, std::int64_t b_long,

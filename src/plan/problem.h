@@ -40,6 +40,11 @@ struct Timetable {
   std::string why_not;   ///< where it is not known to be optimal
 };
 
+/// Turns of the steady loop that a task stands behind the first one.
+std::int64_t stage_of(const Timetable& table, std::size_t task);
+/// The tasks as a turn of the steady loop issues them.
+std::vector<std::size_t> order_of(const Timetable& table);
+
 /// How long a task keeps the unit that runs it from the next one.
 std::int64_t turn(const Problem::Task& task);
 

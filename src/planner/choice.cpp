@@ -36,24 +36,6 @@ Timed timed(Kind kind, const TaskGraph& graph, const plan::Problem& problem, con
   return out;
 }
 
-namespace {
-
-std::int64_t turn_of(std::int64_t at, std::int64_t ii) { return at >= 0 ? at / ii : -((-at + ii - 1) / ii); }
-
-}  // namespace
-
-int stage_of(const plan::Timetable& table, std::size_t task) {
-  return static_cast<int>(turn_of(table.issue[task], table.ii));
-}
-
-std::vector<std::size_t> order_of(const plan::Timetable& table) {
-  std::vector<std::size_t> tasks(table.issue.size());
-  for (std::size_t t = 0; t < tasks.size(); ++t) tasks[t] = t;
-  auto phase = [&](std::size_t t) { return table.issue[t] - turn_of(table.issue[t], table.ii) * table.ii; };
-  std::stable_sort(tasks.begin(), tasks.end(), [&](std::size_t a, std::size_t b) { return phase(a) < phase(b); });
-  return tasks;
-}
-
 plan::LoopPlan& place_of(plan::Schedule& schedule, const TaskGraph& graph) {
   return *std::find_if(schedule.loops.begin(), schedule.loops.end(),
                        [&](const plan::LoopPlan& l) { return l.loop == graph.loop; });

@@ -52,11 +52,6 @@ struct Timed {
 Timed timed(Kind kind, const graph::TaskGraph& graph, const plan::Problem& problem, const std::string& costs,
             const plan::ModuloOptions& modulo = {});
 
-/// Turns that a task stands behind the first one.
-int stage_of(const plan::Timetable& table, std::size_t task);
-/// The tasks as a turn of the steady loop issues them.
-std::vector<std::size_t> order_of(const plan::Timetable& table);
-
 plan::LoopPlan& place_of(plan::Schedule& schedule, const graph::TaskGraph& graph);
 /// Gives every open loop of a schedule so many stages by the rules, and tells of them; nothing where they have no plan.
 std::optional<std::vector<PlannedLoop>> put_stages(plan::Schedule& schedule,

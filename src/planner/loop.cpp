@@ -114,7 +114,7 @@ class PlanMaker {
     }
     for (std::size_t t : order_of(table_)) {
       plan::Slot& slot = plan_.slots[problem_.nodes[t]];
-      slot.stage = stage_of(table_, t);
+      slot.stage = static_cast<int>(stage_of(table_, t));
       slot.order = next++;
     }
   }

@@ -221,7 +221,7 @@ plan::LoopPlan plan_of(const NpuLoop& loop, const plan::Timetable& table, const 
   int next = 0;
   for (std::size_t t : order_of(table)) {
     for (std::size_t node : loop.nodes[t]) {
-      plan.slots[node].stage = stage_of(table, t);
+      plan.slots[node].stage = static_cast<int>(stage_of(table, t));
       plan.slots[node].order = next++;
     }
   }
