@@ -66,6 +66,13 @@ constexpr std::string_view kModelled = "modelled: the statements that it becomes
 
 }  // namespace
 
+const explain::Loop& explained(const std::vector<explain::Loop>& loops, const graph::TaskGraph& graph) {
+  std::string name = graph::text_of(graph.loop);
+  auto loop = std::find_if(loops.begin(), loops.end(), [&](const explain::Loop& l) { return l.name == name; });
+  PLAIT_ASSERT(loop != loops.end(), "a loop that nobody explains");
+  return *loop;
+}
+
 std::string sources_of(const LoopCosts& costs) {
   std::map<std::string, int> count;
   for (const plan::TaskCost& cost : costs.tasks) ++count[cost.source];
@@ -84,19 +91,19 @@ Result<LoopCosts> costs_of(const graph::TaskGraph& graph, const explain::Loop& l
   const bool wgmma = device.has(machine::Feature::wgmma);
   for (const graph::Node& node : graph.nodes) {
     std::string name = graph::text_of(node.name);
-    auto explained =
+    auto task =
         std::find_if(loop.tasks.begin(), loop.tasks.end(), [&](const explain::Task& t) { return t.name == name; });
-    PLAIT_ASSERT(explained != loop.tasks.end(), "a task that nobody explains");
+    PLAIT_ASSERT(task != loop.tasks.end(), "a task that nobody explains");
     plan::TaskCost cost;
     cost.source = kModelled;
-    bool alone = explained->roles == std::vector<std::string>{"load"};
+    bool alone = task->roles == std::vector<std::string>{"load"};
     bool own = !alone && graph::is_load(*node.stmt) && node.async && !device.has(machine::Feature::tma);
     for (int u = 0; u < sim::kOwnUnits; ++u) {
       auto unit = static_cast<Unit>(u);
-      std::int64_t busy = whole(explained->busy.of(unit) / (alone ? 1 : out.replicas));
+      std::int64_t busy = whole(task->busy.of(unit) / (alone ? 1 : out.replicas));
       if (busy > 0) cost.busy[kind_of(unit)] = busy;
     }
-    std::int64_t held = std::max<std::int64_t>(whole(explained->held), 1);
+    std::int64_t held = std::max<std::int64_t>(whole(task->held), 1);
     bool product = wgmma && cost.busy.contains(UnitKind::tensor);
     cost.issue = held;
     cost.latency = held;
@@ -104,10 +111,10 @@ Result<LoopCosts> costs_of(const graph::TaskGraph& graph, const explain::Loop& l
     if (alone) cost.latency = costs.tma_load + costs.memory_latency + cost.busy[UnitKind::tma];
     if (own) cost.latency = costs.global_load + costs.memory_latency;
     if (measured != nullptr) {
-      profile::Isolated task = profile::isolate(program, graph, out.tasks.size());
-      auto found = store::find_measured(*measured, device.name, task.text);
+      auto found =
+          store::find_measured(*measured, device.name, profile::isolate(program, graph, out.tasks.size()).text);
       if (!found) return found.diagnostics();
-      if (!task.text.empty() && *found) measure(cost, **found, alone || own, product);
+      if (*found) measure(cost, **found, alone || own, product);
     }
     overrule(cost, node, product ? UnitKind::tensor : UnitKind::cuda);
     out.tasks.push_back(std::move(cost));

@@ -13,6 +13,9 @@ struct LoopCosts {
   int replicas = 1;
 };
 
+/// What explains a loop, of what explains all of a program. Precondition: something does.
+const explain::Loop& explained(const std::vector<explain::Loop>& loops, const graph::TaskGraph& graph);
+
 /// From the statements that the tasks became in a role program of the kernel, by the rates that the simulator charges.
 /// What was measured of a task overrules that, and what the author gave with `task` overrules both. `loop` explains the
 /// loop in that program; `measured` may be null. Errors: those of the file of what was measured.

@@ -117,16 +117,13 @@ class Planner {
   /// What the tasks cost, and by which unit schedules are compared.
   void learn() {
     sim::Costs rates = sim::costs_of(device_);
-    std::vector<explain::Loop> explained = explain::explain_loops(base_.program, rates, graphs_, base_.schedule);
+    std::vector<explain::Loop> loops = explain::explain_loops(base_.program, rates, graphs_, base_.schedule);
+    weigh(loops);
     explain::Busy all;
     for (const TaskGraph& graph : graphs_) {
-      std::string name = graph::text_of(graph.loop);
-      auto loop =
-          std::find_if(explained.begin(), explained.end(), [&](const explain::Loop& l) { return l.name == name; });
-      PLAIT_ASSERT(loop != explained.end(), "a loop that nobody explains");
-      costs_.push_back(costs(graph, *loop));
-      all += loop->busy;
-      length_ += std::max(loop->sequence, loop->resource_ii);
+      const explain::Loop& loop = explained(loops, graph);
+      all += loop.busy;
+      length_ += std::max(loop.sequence, loop.resource_ii);
     }
     unit_ = explain::busiest(all);
     explain::Explanation whole = explain::explain(base_.program, device_, nullptr, nullptr);
@@ -137,15 +134,23 @@ class Planner {
   }
 
   /// By what was measured, where that can be read.
-  LoopCosts costs(const TaskGraph& graph, const explain::Loop& loop) {
-    if (!options_.store.empty()) {
-      auto store = store::Database::open(options_.store, store::Access::read);
-      auto costs = store ? costs_of(graph, loop, base_.program, device_, &*store) : store.diagnostics();
-      if (costs) return std::move(*costs);
-      const std::string& why = costs.diagnostics().list().front().message;
-      unread_ = {graph.loc, fmt::format("planned without what was measured: {}", why)};
+  void weigh(const std::vector<explain::Loop>& loops) {
+    Result<store::Database> store = store::Database::open(options_.store, store::Access::read);
+    Diagnostics unread = store ? Diagnostics() : store.diagnostics();
+    // Without measurements nothing is cut out to be looked for.
+    const store::Database* measured = store && !store->empty() ? &*store : nullptr;
+    for (const TaskGraph& graph : graphs_) {
+      auto costs = costs_of(graph, explained(loops, graph), base_.program, device_, measured);
+      if (!costs) {
+        unread.append(costs.diagnostics());
+        measured = nullptr;
+        costs = costs_of(graph, explained(loops, graph), base_.program, device_, nullptr);
+      }
+      costs_.push_back(std::move(*costs));
     }
-    return *costs_of(graph, loop, base_.program, device_, nullptr);
+    if (unread.has_errors())
+      unread_ = {graphs_.back().loc,
+                 fmt::format("planned without what was measured: {}", unread.list().front().message)};
   }
 
   /// Everything but the loops that are planned, with names for the roles where there are two.

@@ -33,12 +33,14 @@ double number_of(const Value& value);
 /// with the path and its reason.
 class Database {
  public:
+  /// To read, no path is an empty file, too.
   static Result<Database> open(const std::string& path, Access access);
   Database(Database&& other) noexcept;
   Database& operator=(Database&& other) noexcept;
   ~Database();
 
   const std::string& path() const { return path_; }
+  bool empty() const { return handle_ == nullptr; }  ///< a file that is not there
   /// Runs one statement with its parameters.
   Result<std::vector<Row>> run(const std::string& sql, const Row& parameters = {}) const;
 
