@@ -21,9 +21,7 @@ namespace {
 
 /// Of the device that this thread uses; empty where there is none.
 std::string current_architecture() {
-  auto driver = cuda::driver();
-  if (!driver) return {};
-  auto current = cuda::current_context(**driver);
+  auto current = cuda::current_context();
   return current ? cuda::architecture_of(current->device) : std::string();
 }
 
@@ -107,12 +105,7 @@ std::optional<std::map<std::string, std::int64_t>> read_dims(const plait_roles_o
 
 /// The context of this thread, or nothing with the reasons in `found`.
 std::optional<cuda::Context> context(Diagnostics& found) {
-  auto driver = cuda::driver();
-  if (!driver) {
-    found = driver.diagnostics();
-    return std::nullopt;
-  }
-  auto current = cuda::current_context(**driver);
+  auto current = cuda::current_context();
   if (current) return std::move(*current);
   found = current.diagnostics();
   return std::nullopt;

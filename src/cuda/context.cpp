@@ -73,6 +73,12 @@ Result<Context> current_context(const Driver& driver) {
   return context;
 }
 
+Result<Context> current_context() {
+  auto loaded = driver();
+  if (!loaded) return loaded.diagnostics();
+  return current_context(**loaded);
+}
+
 Diagnostics synchronize(const Driver& driver) { return check(driver, driver.synchronize(), "running the kernel"); }
 
 }  // namespace plait::cuda

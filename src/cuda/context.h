@@ -26,6 +26,8 @@ struct Context {
 
 /// The current context; where there is none, the primary context of device 0 becomes current.
 Result<Context> current_context(const Driver& driver);
+/// The same with the driver of this process.
+Result<Context> current_context();
 
 /// Waits for all work of the current context. Errors of kernels appear here.
 Diagnostics synchronize(const Driver& driver);

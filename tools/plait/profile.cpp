@@ -42,9 +42,7 @@ Profiled modelled(const planner::Tasks& tasks, std::size_t loop, std::size_t nod
 }
 
 Result<cuda::Context> gpu_for(const machine::Device& device) {
-  auto driver = cuda::driver();
-  if (!driver) return driver.diagnostics();
-  auto context = cuda::current_context(**driver);
+  auto context = cuda::current_context();
   if (!context) return context;
   Diagnostics found = profile::check_gpu(*context, device);
   if (found.has_errors()) return found;

@@ -143,12 +143,6 @@ void describe_code(const cuda::Built& built, Outcome& outcome) {
   outcome.report.set("spill_bytes", static_cast<std::int64_t>(code.report.spill_store_bytes));
 }
 
-Result<cuda::Context> device_context() {
-  auto driver = cuda::driver();
-  if (!driver) return driver.diagnostics();
-  return cuda::current_context(**driver);
-}
-
 /// Runs, verifies and measures; the outputs that are ready to be put in their places.
 Result<std::vector<runtime::StagedFile>> run_on_device(const cuda::Kernel& kernel, const cuda::Context& context,
                                                        const Session& session, const RunRequest& request,
@@ -230,7 +224,7 @@ Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, cons
   if (own.architecture.empty()) own.architecture = program->device.arch;
   auto source = cuda::build(program->program, build_options(own, true));
   if (!source) return fail(source.diagnostics());
-  auto context = device_context();
+  auto context = cuda::current_context();
   if (!context) return fail(context.diagnostics());
   outcome.text += fmt::format("device   {}, {} multiprocessors\n", context->device.name, context->device.sms);
   if (flags.architecture.empty()) flags.architecture = cuda::architecture_of(context->device);

@@ -10,6 +10,7 @@
 #include "cuda/errors.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
+#include "runtime/eval.h"
 #include "runtime/extent.h"
 
 namespace plait::profile {
@@ -96,20 +97,22 @@ class Runner {
   Result<runtime::Args> place(const roles::Program& program, std::int64_t counters) {
     runtime::Args args;
     memory_.clear();
+    runtime::Env env;
+    for (const ir::Var& dim : program.dims) env[dim.get()] = runtime::int_value(counters);
     for (const ir::Param& param : program.params) {
       if (param.kind == ir::ParamKind::scalar) continue;
       ir::TensorView view;
       view.type = param.buffer->type;
-      for (const ir::ExprRef& extent : param.buffer->shape) view.shape.push_back(extent_of(extent, counters));
-      std::int64_t bits = ir::dtype_bits(view.type);
-      for (std::int64_t extent : view.shape) bits *= extent;
-      auto memory = cuda::DeviceMemory::allocate(context_, (bits + 7) / 8);
+      for (const ir::ExprRef& extent : param.buffer->shape)
+        view.shape.push_back(runtime::evaluate(*extent, env).value->i);
+      std::int64_t elements = runtime::element_count(view.shape).value();
+      std::int64_t bytes = runtime::packed_bytes(elements, ir::dtype_bits(view.type)).value();
+      auto memory = cuda::DeviceMemory::allocate(context_, bytes);
       if (!memory) return memory.diagnostics();
-      std::vector<char> zeros(static_cast<std::size_t>(memory->bytes()), 0);
+      std::vector<char> zeros(static_cast<std::size_t>(bytes), 0);
       Diagnostics copied = memory->upload(zeros.data());
       if (copied.has_errors()) return copied;
       view.data = memory->data();
-      std::int64_t bytes = memory->bytes();
       args.tensors[param.buffer->name] = {std::move(view), bytes, std::string(cuda::device_name)};
       bool counts = param.kind == ir::ParamKind::out;
       memory_.insert(counts ? memory_.begin() : memory_.end(), std::move(*memory));
@@ -117,14 +120,6 @@ class Runner {
     for (const Given& given : task_.given)
       args.scalars[given.name] = {given.type, static_cast<std::int64_t>(given.value), given.value};
     return args;
-  }
-
-  /// Extents are products of literals and of the counters.
-  static std::int64_t extent_of(const ir::ExprRef& extent, std::int64_t counters) {
-    return std::visit(Overload{[](const ir::IntLit& n) { return n.value; }, [&](const ir::VarRef&) { return counters; },
-                               [&](const ir::Binary& n) { return extent_of(n.a, counters) * extent_of(n.b, counters); },
-                               [](const auto&) { return std::int64_t{1}; }},
-                      extent->node);
   }
 
   const Isolated& task_;
