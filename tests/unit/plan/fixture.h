@@ -15,12 +15,15 @@ inline ir::Kernel kernel_of(const std::string& text, const lang::Bindings& bindi
   if (!kernel) throw InternalError(kernel.diagnostics().render());
   return *kernel;
 }
+inline std::string library_text(const std::string& name) {
+  return plait::test::read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, name));
+}
 inline ir::Kernel library_kernel(const std::string& name, const lang::Bindings& bindings = {}) {
-  return kernel_of(plait::test::read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, name)), bindings);
+  return kernel_of(library_text(name), bindings);
 }
 /// A kernel whose loops say nothing, with so many stages in each.
 inline ir::Kernel staged_kernel(const std::string& name, int stages, const lang::Bindings& bindings = {}) {
-  std::string text = plait::test::read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, name));
+  std::string text = library_text(name);
   for (std::size_t at = text.find("in pipelined("); at != std::string::npos; at = text.find("in pipelined(", at + 1))
     text.insert(text.find("):\n", at), fmt::format(", stages={}", stages));
   return kernel_of(text, bindings);

@@ -7,23 +7,23 @@
 #include "npu/lower/derive.h"
 #include "plan/model.h"
 #include "planner/planner.h"
-#include "roundtrip.h"
 #include "sim/trial.h"
+#include "unit/plan/fixture.h"
 
 namespace plait::planner {
 namespace {
 
+using plan::test::kernel_of;
+
 constexpr std::int64_t kIssue = 1000, kLatency = 30'000, kCompute = 20'000;
 
 ir::Kernel chain(const std::string& stages) {
-  auto kernel = plait::test::load(
+  return kernel_of(
       fmt::format("kernel chain(X: in f32[N, 64], Y: out f32[N, 64]):\n  grid b = 1\n  x = shared f32[4, 64]\n"
                   "  y = fragment f32[4, 64]\n  for i in pipelined(N / 4{}):\n    task(latency={}, ii={}):\n"
                   "      copy(X[i * 4, 0], x)\n    task(latency={}, ii={}):\n      for r, c in parallel(4, 64):\n"
                   "        y[r, c] = x[r, c] * 2.0\n    copy(y, Y[i * 4, 0])\n",
                   stages, kLatency, kIssue, kCompute, kCompute));
-  if (!kernel) throw InternalError(kernel.diagnostics().render());
-  return *kernel;
 }
 
 int depth_of(const plan::Schedule& schedule) { return schedule.loops.at(0).copies("x"); }

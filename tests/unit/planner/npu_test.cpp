@@ -8,24 +8,14 @@
 #include "plan/modulo.h"
 #include "planner/npu.h"
 #include "planner/npu_loop.h"
-#include "roundtrip.h"
+#include "unit/plan/fixture.h"
 
 namespace plait::planner {
 namespace {
 
+using plan::test::kernel_of;
+using plan::test::library_text;
 using testing::HasSubstr;
-
-ir::Kernel loaded(const std::string& text, const lang::Bindings& bindings = {}) {
-  auto kernel = plait::test::load(text, bindings);
-  if (!kernel) throw InternalError(kernel.diagnostics().render());
-  return *kernel;
-}
-std::string text_of_kernel(const std::string& name) {
-  return plait::test::read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, name));
-}
-ir::Kernel library(const std::string& name, const lang::Bindings& bindings) {
-  return loaded(text_of_kernel(name), bindings);
-}
 
 machine::Device ascend(const std::string& name = "ascend950") { return *machine::load_device(name); }
 
@@ -69,7 +59,7 @@ std::int64_t interval_with(const ir::Kernel& written, int versions) {
 }
 
 TEST(NpuOracles, MatmulIsBoundByTheCube) {
-  NpuPlanned p = planned_on(ascend(), library("matmul", kTile), Kind::modulo);
+  NpuPlanned p = planned_on(ascend(), kernel_of(library_text("matmul"), kTile), Kind::modulo);
   const PlannedLoop& loop = p.loops.at(0);
   EXPECT_EQ(loop.ii, 1792);
   EXPECT_EQ(loop.bounds.resource, 1792);
@@ -84,36 +74,36 @@ TEST(NpuOracles, MatmulIsBoundByTheCube) {
 
 /// A, B behind it on the same unit, and the product behind both: 656 + (190 + 574) + (8 + 1792).
 TEST(NpuOracles, OneBufferHoldsTheLoadsBack) {
-  EXPECT_EQ(interval_with(library("matmul", kTile), 1), 3220);
-  EXPECT_EQ(interval_with(library("matmul", kTile), 2), 1792);
+  EXPECT_EQ(interval_with(kernel_of(library_text("matmul"), kTile), 1), 3220);
+  EXPECT_EQ(interval_with(kernel_of(library_text("matmul"), kTile), 2), 1792);
 }
 
 /// A 64 KiB and B 56 KiB, of each two or one.
 TEST(NpuOracles, VersionsThatDoNotFitAreTakenAway) {
   const auto room = [](std::int64_t kib) { return with_bytes(machine::MemoryKind::l1, kib << 10); };
-  NpuPlanned both = planned_on(room(240), library("matmul", kTile), Kind::modulo);
+  NpuPlanned both = planned_on(room(240), kernel_of(library_text("matmul"), kTile), Kind::modulo);
   EXPECT_EQ(both.loops.at(0).ii, 1792);
-  NpuPlanned one = planned_on(room(180), library("matmul", kTile), Kind::modulo);
+  NpuPlanned one = planned_on(room(180), kernel_of(library_text("matmul"), kTile), Kind::modulo);
   EXPECT_EQ(loop_of(one).copies("A_s"), 1);
   EXPECT_EQ(loop_of(one).copies("B_s"), 2);
   EXPECT_EQ(one.loops.at(0).bounds.resource, 1792);
   EXPECT_FALSE(one.loops.at(0).optimal);
   EXPECT_THAT(text(one), HasSubstr("memories hold no more than A_s x1"));
-  NpuPlanned none = planned_on(room(120), library("matmul", kTile), Kind::modulo);
+  NpuPlanned none = planned_on(room(120), kernel_of(library_text("matmul"), kTile), Kind::modulo);
   EXPECT_EQ(none.loops.at(0).ii, 3220);
   EXPECT_THAT(text(none), HasSubstr("memories hold no more than A_s x1, B_s x1"));
   EXPECT_LT(one.loops.at(0).ii, none.loops.at(0).ii);
 }
 
 TEST(NpuOracles, Attention) {
-  NpuPlanned p = planned_on(ascend(), library("attention", kAttention), Kind::modulo);
+  NpuPlanned p = planned_on(ascend(), kernel_of(library_text("attention"), kAttention), Kind::modulo);
   const PlannedLoop& loop = p.loops.at(0);
   EXPECT_LE(loop.ii, loop.bounds.least(1) * 11 / 10);
   EXPECT_GE(loop.ii, loop.bounds.least(1));
 }
 
 TEST(NpuPlanner, TheSameInputGivesTheSamePlan) {
-  const ir::Kernel kernel = library("attention", kAttention);
+  const ir::Kernel kernel = kernel_of(library_text("attention"), kAttention);
   for (Kind kind : {Kind::greedy, Kind::modulo, Kind::automatic}) {
     EXPECT_EQ(print(planned_on(ascend(), kernel, kind).derived.made.schedule),
               print(planned_on(ascend(), kernel, kind).derived.made.schedule));
@@ -121,17 +111,17 @@ TEST(NpuPlanner, TheSameInputGivesTheSamePlan) {
 }
 
 TEST(NpuPlanner, WhatTheAuthorWroteStays) {
-  NpuPlanned p = planned_on(ascend(), library("matmul", kTile), Kind::modulo, false);
+  NpuPlanned p = planned_on(ascend(), kernel_of(library_text("matmul"), kTile), Kind::modulo, false);
   EXPECT_TRUE(p.loops.empty());
   EXPECT_EQ(loop_of(p).planner, "rules");
   EXPECT_EQ(text(p), "");
-  NpuPlanned rules = planned_on(ascend(), library("attention", kAttention), Kind::rules, false);
+  NpuPlanned rules = planned_on(ascend(), kernel_of(library_text("attention"), kAttention), Kind::rules, false);
   EXPECT_EQ(loop_of(rules).stages(), 1);
   EXPECT_TRUE(rules.loops.empty());
 }
 
 TEST(NpuPlanner, TellsWhatItLookedAt) {
-  NpuPlanned p = planned_on(ascend(), library("matmul", kTile), Kind::automatic);
+  NpuPlanned p = planned_on(ascend(), kernel_of(library_text("matmul"), kTile), Kind::automatic);
   ASSERT_EQ(p.candidates.size(), 6U);
   EXPECT_EQ(p.candidates.front().what, "modulo");
   EXPECT_THAT(text(p), HasSubstr("cube's part of the time of one AI core"));
@@ -141,18 +131,18 @@ TEST(NpuPlanner, TellsWhatItLookedAt) {
 
 /// What the author measured overrules the model.
 TEST(NpuPlanner, TasksWithCostsOfTheirOwn) {
-  std::string text = text_of_kernel("matmul_nt");
+  std::string text = library_text("matmul_nt");
   const std::size_t at = text.find("    gemm(");
   const std::size_t end = text.find('\n', at) + 1;
   text.replace(at, end - at, "    task(latency=9000, ii=9000):\n  " + text.substr(at, end - at));
-  NpuPlanned p = planned_on(ascend(), loaded(text, kTile), Kind::modulo);
+  NpuPlanned p = planned_on(ascend(), kernel_of(text, kTile), Kind::modulo);
   EXPECT_EQ(p.loops.at(0).ii, 9000);
   EXPECT_THAT(p.loops.at(0).costs, HasSubstr("author"));
 }
 
 /// The tile of both loops of softmax is one buffer: it has as many versions in the one as in the other.
 TEST(NpuPlanner, LoopsShareABuffer) {
-  NpuPlanned p = planned_on(ascend(), library("softmax", {{"block_N", "256"}}), Kind::modulo);
+  NpuPlanned p = planned_on(ascend(), kernel_of(library_text("softmax"), {{"block_N", "256"}}), Kind::modulo);
   ASSERT_EQ(p.loops.size(), 2U) << text(p);
   EXPECT_GT(loop_of(p).copies("x"), 1);
   EXPECT_EQ(loop_of(p).copies("x"), loop_of(p, 1).copies("x"));
@@ -160,7 +150,7 @@ TEST(NpuPlanner, LoopsShareABuffer) {
 
 /// Nothing is planned around what has no placement; the reason is said.
 TEST(NpuPlanner, WhatNothingCarriesOutStaysAsItIs) {
-  NpuPlanned p = planned_on(ascend(), loaded(R"(
+  NpuPlanned p = planned_on(ascend(), kernel_of(R"(
 kernel rows(A: in f32[N, 64], counts: in i32[N], out: out f32[N, 64]):
   grid g = 1
   tile = shared f32[1, 64]
@@ -184,7 +174,7 @@ class NpuIntervals : public testing::TestWithParam<std::tuple<const char*, const
 TEST_P(NpuIntervals, OfModuloAreAtMostThoseOfGreedy) {
   const auto [name, device] = GetParam();
   lang::Bindings bindings = {{"dtype", "bf16"}};
-  ir::Kernel kernel = library(name, bindings);
+  ir::Kernel kernel = kernel_of(library_text(name), bindings);
   NpuPlanned modulo = planned_on(ascend(device), kernel, Kind::modulo),
              greedy = planned_on(ascend(device), kernel, Kind::greedy);
   ASSERT_FALSE(modulo.loops.empty()) << text(modulo);

@@ -5,21 +5,14 @@
 
 #include "machine/load.h"
 #include "planner/planner.h"
-#include "roundtrip.h"
+#include "unit/plan/fixture.h"
 
 namespace plait::planner {
 namespace {
 
+using plan::test::kernel_of;
+using plan::test::library_text;
 using testing::HasSubstr;
-
-ir::Kernel kernel_of(const std::string& text, const lang::Bindings& bindings = {}) {
-  auto kernel = plait::test::load(text, bindings);
-  if (!kernel) throw InternalError(kernel.diagnostics().render());
-  return *kernel;
-}
-std::string library_text(const std::string& name) {
-  return plait::test::read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, name));
-}
 
 Planned planned(const ir::Kernel& kernel, Kind kind, const std::string& device = "h200", bool all = false) {
   Options options;

@@ -10,13 +10,15 @@
 #include "machine/load.h"
 #include "planner/tasks.h"
 #include "profile/isolate.h"
-#include "roundtrip.h"
 #include "store/measured.h"
 #include "store/plans.h"
+#include "unit/plan/fixture.h"
 
 namespace plait::planner {
 namespace {
 
+using plan::test::kernel_of;
+using plan::test::library_text;
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
@@ -25,8 +27,8 @@ class StoredPlans : public testing::Test {
   StoredPlans() : device_(*machine::load_device("h200")) {
     std::string name = fs::temp_directory_path() / "plait_plans_XXXXXX";
     folder_ = mkdtemp(name.data());
-    std::string text = plait::test::read_file(PLAIT_SOURCE_DIR "/kernels/attention.tile");
-    kernel_ = *plait::test::load(text, {{"dtype", "bf16"}, {"D", "64"}, {"block_M", "64"}, {"block_N", "64"}});
+    kernel_ =
+        kernel_of(library_text("attention"), {{"dtype", "bf16"}, {"D", "64"}, {"block_M", "64"}, {"block_N", "64"}});
     options_.kind = Kind::modulo;
     options_.store = (folder_ / "store.sqlite").string();
   }

@@ -11,20 +11,15 @@
 #include "profile/isolate.h"
 #include "roles/parse.h"
 #include "roles/verify.h"
-#include "roundtrip.h"
 #include "sim/trial.h"
+#include "unit/plan/fixture.h"
 
 namespace plait::profile {
 namespace {
 
+using plan::test::library_kernel;
+using plan::test::library_text;
 using testing::HasSubstr;
-
-ir::Kernel kernel_of(const std::string& name, const lang::Bindings& bindings) {
-  std::string text = plait::test::read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, name));
-  auto kernel = plait::test::load(text, bindings);
-  if (!kernel) throw InternalError(kernel.diagnostics().render());
-  return *kernel;
-}
 
 /// The tasks of a kernel by name; of loops of the same name the first.
 class Tasks {
@@ -67,7 +62,7 @@ Result<roles::Program> parsed(const std::string& text, int replicas, int rounds)
 const lang::Bindings kAttention = {{"dtype", "bf16"}, {"D", "128"}, {"block_M", "128"}, {"block_N", "128"}};
 
 TEST(Isolate, ProductOfSharedTiles) {
-  Tasks tasks(kernel_of("attention", kAttention), "h200");
+  Tasks tasks(library_kernel("attention", kAttention), "h200");
   Isolated product = tasks.all().at("gemm@31");
   EXPECT_EQ(product.way, Way::in_a_row);
   EXPECT_EQ(product.replicas, 2);
@@ -81,7 +76,7 @@ TEST(Isolate, ProductOfSharedTiles) {
 }
 
 TEST(Isolate, ElementWorkKeepsWhatItComputes) {
-  Tasks tasks(kernel_of("attention", kAttention), "h200");
+  Tasks tasks(library_kernel("attention", kAttention), "h200");
   Isolated exponent = tasks.all().at("each@45");
   EXPECT_EQ(exponent.way, Way::alone);
   EXPECT_THAT(exponent.text, HasSubstr("      each i, n in S:\n        S[i, n] = exp2("));
@@ -90,7 +85,7 @@ TEST(Isolate, ElementWorkKeepsWhatItComputes) {
 }
 
 TEST(Isolate, LoadsBringNewTiles) {
-  Tasks tasks(kernel_of("attention", kAttention), "h200");
+  Tasks tasks(library_kernel("attention", kAttention), "h200");
   Isolated load = tasks.all().at("copy@29");
   EXPECT_TRUE(load.loads);
   EXPECT_EQ(load.way, Way::in_a_row);
@@ -99,7 +94,7 @@ TEST(Isolate, LoadsBringNewTiles) {
 }
 
 TEST(Isolate, WhatReadsTensorsByElementsStays) {
-  Tasks tasks(kernel_of("conv2d", {}), "h200");
+  Tasks tasks(library_kernel("conv2d", {}), "h200");
   int refused = 0;
   for (const auto& [name, task] : tasks.all()) {
     if (!task.text.empty()) continue;
@@ -133,7 +128,7 @@ double simulated(const Isolated& task, const machine::Device& device) {
 
 /// By the same rates, in a program of its own and added up over its statements.
 TEST(Isolate, TakesInTheSimulatorWhatIsModelled) {
-  Tasks tasks(kernel_of("attention", kAttention), "h200");
+  Tasks tasks(library_kernel("attention", kAttention), "h200");
   for (const auto& [name, task] : tasks.all()) {
     if (task.text.empty() || task.loads) continue;
     SCOPED_TRACE(name);
@@ -148,11 +143,11 @@ class EveryKernel : public testing::TestWithParam<std::tuple<std::string, std::s
 
 TEST_P(EveryKernel, GivesProgramsThatPrint) {
   const auto& [name, device] = GetParam();
-  std::string text = plait::test::read_file(fmt::format("{}/kernels/{}.tile", PLAIT_SOURCE_DIR, name));
+  std::string text = library_text(name);
   lang::Bindings bindings;
   if (text.find("dtype: type") != std::string::npos) bindings["dtype"] = "bf16";
   if (text.find("stages = ") != std::string::npos) bindings["stages"] = "2";
-  Tasks tasks(kernel_of(name, bindings), device);
+  Tasks tasks(library_kernel(name, bindings), device);
   if (!tasks.any()) GTEST_SKIP() << "does not fit this machine as it is";
   for (const auto& [task, isolated] : tasks.all()) {
     SCOPED_TRACE(task);
