@@ -92,4 +92,9 @@ std::string prediction_text(const Explanation& what);
 std::vector<Loop> explain_loops(const roles::Program& program, const sim::Costs& costs,
                                 const std::vector<graph::TaskGraph>& graphs, const plan::Schedule& schedule);
 
+/// Statements outside of pipelined loops, as if they were a loop of one iteration; `times`: that the literal loops
+/// around them run them.
+Loop explain_region(const roles::Program& program, const sim::Costs& costs, const graph::TaskGraph& graph,
+                    std::int64_t times);
+
 }  // namespace plait::explain

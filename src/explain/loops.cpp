@@ -32,6 +32,9 @@ class LoopExplainer {
                 const plan::LoopPlan& plan)
       : program_(program), costs_(costs), graph_(graph), plan_(plan), node_of_(nodes_by_origin(graph)) {}
 
+  /// Of a graph that is no loop's: what the literal loops around it run so many times.
+  void run_by(std::int64_t times) { times_ = std::max<std::int64_t>(times, 1); }
+
   Loop run() {
     out_.name = graph::text_of(graph_.loop);
     out_.planner = plan_.planner;
@@ -65,6 +68,7 @@ class LoopExplainer {
   const graph::TaskGraph& graph_;
   const plan::LoopPlan& plan_;
   NodeOf node_of_;
+  std::int64_t times_ = 1;
   std::vector<Busy> busy_, alone_;                       ///< by node
   std::vector<std::vector<std::string>> roles_, named_;  ///< by node: roles with work for it; with any statement of it
   Loop out_;
@@ -76,11 +80,12 @@ void LoopExplainer::count() {
   roles_.resize(graph_.nodes.size());
   named_.resize(graph_.nodes.size());
   for (const roles::Role& role : program_.roles) {
-    const roles::For* loop = steady_loop(role.body, graph_);
-    if (loop == nullptr) continue;
-    for (const auto& [origin, busy] : busy_of(loop->body, role, costs_)) {
+    const roles::For* loop = graph_.stmt != nullptr ? steady_loop(role.body, graph_) : nullptr;
+    if (graph_.stmt != nullptr && loop == nullptr) continue;
+    for (const auto& [origin, all] : busy_of(loop != nullptr ? loop->body : role.body, role, costs_)) {
       auto it = node_of_.find(origin);
       if (it == node_of_.end()) continue;
+      const Busy busy = all * (1.0 / static_cast<double>(times_));
       busy_[it->second] += busy * role.replicas;
       alone_[it->second] += busy;
       auto add = [&](std::vector<std::string>& to) {
@@ -209,6 +214,14 @@ std::vector<Loop> explain_loops(const roles::Program& program, const sim::Costs&
     if (plan != nullptr) out.push_back(LoopExplainer(program, costs, graph, *plan).run());
   }
   return out;
+}
+
+Loop explain_region(const roles::Program& program, const sim::Costs& costs, const graph::TaskGraph& graph,
+                    std::int64_t times) {
+  const plan::LoopPlan none;
+  LoopExplainer explainer(program, costs, graph, none);
+  explainer.run_by(times);
+  return explainer.run();
 }
 
 }  // namespace plait::explain

@@ -14,19 +14,6 @@ using analysis::DependenceKind;
 
 namespace {
 
-/// The variables that a statement uses, those of nested statements included.
-std::unordered_set<const VarDecl*> variables_of(const StmtRef& stmt) {
-  std::unordered_set<const VarDecl*> found;
-  walk({stmt}, [&](const Stmt& inner) {
-    for_each_expr(inner, [&](const ExprRef& root) {
-      walk(root, [&](const Expr& e) {
-        if (const auto* ref = std::get_if<VarRef>(&e.node)) found.insert(ref->var.get());
-      });
-    });
-  });
-  return found;
-}
-
 bool same_ranges(const std::vector<Range>& a, const std::vector<Range>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Range& x, const Range& y) {
     return analysis::same_expr(x.begin, y.begin) && analysis::same_expr(x.extent, y.extent);

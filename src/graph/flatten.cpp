@@ -136,6 +136,18 @@ class Flattener {
 
 Flat flatten(const For& loop) { return Flattener().run(loop); }
 
+std::unordered_set<const VarDecl*> variables_of(const StmtRef& stmt) {
+  std::unordered_set<const VarDecl*> found;
+  walk({stmt}, [&](const Stmt& inner) {
+    for_each_expr(inner, [&](const ExprRef& root) {
+      walk(root, [&](const Expr& e) {
+        if (const auto* ref = std::get_if<VarRef>(&e.node)) found.insert(ref->var.get());
+      });
+    });
+  });
+  return found;
+}
+
 StmtRef wrap(const StmtRef& stmt, const std::vector<Around>& around) {
   Body body = {stmt};
   for (auto it = around.rbegin(); it != around.rend(); ++it) {

@@ -24,6 +24,9 @@ struct Flat {
 };
 Flat flatten(const ir::For& loop);
 
+/// The variables that a statement uses, those of nested statements included.
+std::unordered_set<const ir::VarDecl*> variables_of(const ir::StmtRef& stmt);
+
 /// A statement inside lets and conditions.
 ir::StmtRef wrap(const ir::StmtRef& stmt, const std::vector<Around>& around);
 

@@ -10,6 +10,7 @@
 #include "pipeline/unread.h"
 #include "place/swap.h"
 #include "plan/check.h"
+#include "plan/ordered.h"
 #include "plan/rules.h"
 
 namespace plait::pipeline {
@@ -57,18 +58,20 @@ std::map<const Stmt*, std::string> fetches(const place::Placed& placed) {
 }
 
 /// `most`: stages, where no schedule is given.
-Result<Derived> derive_once(const Kernel& written, const machine::Device& device, const DeriveOptions& options,
+Result<Derived> derive_once(const Kernel& authored, const machine::Device& device, const DeriveOptions& options,
                             std::optional<int> most) {
   // What no other schedule helps with comes first.
-  if (Diagnostics missing = place::missing_features(written, device); missing.has_errors()) return missing;
+  if (Diagnostics missing = place::missing_features(authored, device); missing.has_errors()) return missing;
   Derived derived;
-  Kernel kernel = place::swap_products(written, derived.remarks);
   if (options.schedule) {
     derived.schedule = *options.schedule;
-    auto check = [&](const auto& graphs) { return plan::check(derived.schedule, written, graphs, device); };
-    Diagnostics found = options.graphs != nullptr ? check(*options.graphs) : check(graph::build(written));
+    auto check = [&](const auto& graphs) { return plan::check(derived.schedule, authored, graphs, device); };
+    Diagnostics found = options.graphs != nullptr ? check(*options.graphs) : check(graph::build(authored));
     if (found.has_errors()) return found;
-  } else {
+  }
+  const Kernel written = plan::ordered(authored, derived.schedule);
+  Kernel kernel = place::swap_products(written, derived.remarks);
+  if (!options.schedule) {
     auto plan = most ? plan::plan_with_at_most(written, device, *most) : plan::plan_by_rules(written, device);
     if (!plan) return plan.diagnostics();
     derived.schedule = std::move(plan->schedule);

@@ -60,6 +60,7 @@ class Checker {
     place();
     roles();
     loops();
+    diags_.append(check_regions(schedule_, kernel_));
     if (!diags_.has_errors()) memory();
     if (!diags_.has_errors()) registers();
     return std::move(diags_);

@@ -10,6 +10,9 @@ Diagnostics check(const Schedule& schedule, const ir::Kernel& kernel, const std:
 /// One loop of it.
 Diagnostics check(const LoopPlan& plan, const graph::TaskGraph& graph, const std::vector<Role>& roles = {});
 
+/// The orders of statements between loops.
+Diagnostics check_regions(const Schedule& schedule, const ir::Kernel& kernel);
+
 /// Bytes of shared memory of a block: every shared buffer of the kernel as often as the schedule has copies of it,
 /// those that no copy from global memory fills as far as they live at the same time, and what stores are staged
 /// through.

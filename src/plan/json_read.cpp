@@ -108,6 +108,17 @@ LoopPlan read_loop(const JsonValue& j) {
   return plan;
 }
 
+RegionPlan read_region(const JsonValue& j) {
+  j.only({"region", "planner", "makespan", "order"});
+  RegionPlan plan;
+  plan.at = j.at();
+  plan.region = j["region"].statement();
+  plan.planner = j["planner"].word();
+  if (j.has("makespan")) plan.makespan = j["makespan"].integer(0, kMost);
+  plan.order = j["order"].each([](const JsonValue& v) { return RegionPlan::Entry{v.statement(), v.at()}; });
+  return plan;
+}
+
 Place read_place(const JsonValue& j) {
   j.only({"work", "roles", "atoms", "stagings"});
   return {read_work(j["work"]), j["roles"].each(read_role), j["atoms"].each(read_atom),
@@ -143,13 +154,14 @@ Result<Schedule> parse_json(const SourceRef& json) {
   bool inside = schedule_part != nullptr && schedule_part->object() != nullptr;
   JsonSource source{places, diags, inside ? "schedule" : ""};
   JsonValue root(inside ? schedule_part : &whole, "", source);
-  root.only({"kernel", "device", "place", "loops"});
+  root.only({"kernel", "device", "place", "loops", "regions"});
   Schedule schedule;
   schedule.at = root.at();
   schedule.kernel = root["kernel"].word();
   schedule.device = root["device"].device();
   schedule.place = read_place(root["place"]);
   schedule.loops = root["loops"].each(read_loop);
+  if (root.has("regions")) schedule.regions = root["regions"].each(read_region);
   if (diags.has_errors()) return diags;
   return schedule;
 }

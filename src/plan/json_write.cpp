@@ -83,6 +83,8 @@ Json to_json(const Token& t) {
 }
 
 Json to_json(const LoopPlan& plan);
+Json to_json(const RegionPlan::Entry& entry);
+Json to_json(const RegionPlan& plan);
 
 template <typename T>
 Json list_of(const std::vector<T>& values) {
@@ -103,6 +105,17 @@ Json to_json(const LoopPlan& plan) {
   return j;
 }
 
+Json to_json(const RegionPlan::Entry& entry) { return name_text(entry.stmt); }
+
+Json to_json(const RegionPlan& plan) {
+  Json j;
+  j["region"] = name_text(plan.region);
+  j["planner"] = plan.planner;
+  if (plan.makespan) j["makespan"] = *plan.makespan;
+  j["order"] = list_of(plan.order);
+  return j;
+}
+
 }  // namespace
 
 std::string to_json(const Schedule& schedule) {
@@ -115,6 +128,7 @@ std::string to_json(const Schedule& schedule) {
   place["stagings"] = list_of(schedule.place.stagings);
   j["place"] = std::move(place);
   j["loops"] = list_of(schedule.loops);
+  if (!schedule.regions.empty()) j["regions"] = list_of(schedule.regions);
   return j.dump(2) + "\n";
 }
 

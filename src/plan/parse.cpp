@@ -61,7 +61,7 @@ class Parser {
   }
 
  private:
-  enum class Part { none, place, loop };
+  enum class Part { none, place, loop, region };
 
   // Lines at the left margin
   void head() {
@@ -78,8 +78,10 @@ class Parser {
       part_ = Part::place;
     } else if (line_->accept("loop")) {
       loop(first);
+    } else if (line_->accept("region")) {
+      region(first);
     } else {
-      line_->expected("'place:' or 'loop'");
+      line_->expected("'place:', 'loop' or 'region'");
       part_ = Part::none;
     }
   }
@@ -115,17 +117,41 @@ class Parser {
     schedule_.loops.push_back(std::move(plan));
   }
 
+  void region(const Lexeme& first) {
+    RegionPlan plan;
+    plan.region = line_->statement();
+    if (line_->accept(":")) {
+      std::set<std::string_view> seen;
+      do {
+        if (line_->accept("planner") && once(seen, "planner")) {
+          plan.planner = line_->name("the name of the planner");
+        } else if (line_->accept("makespan") && once(seen, "makespan")) {
+          plan.makespan = line_->integer("the makespan", 0, kMostCycles);
+        } else {
+          line_->expected("planner or makespan");
+        }
+      } while (line_->accept(","));
+    } else {
+      line_->expected("':' behind the region");
+    }
+    plan.at.loc = line_->span(first);
+    part_ = Part::region;
+    schedule_.regions.push_back(std::move(plan));
+  }
+
   // Indented lines
   void inner() {
     switch (part_) {
       case Part::none:
         // What stands above it has been refused, or there is nothing.
-        if (!diags_.has_errors()) line_->expected("'place:' or 'loop' at the left margin above this line");
+        if (!diags_.has_errors()) line_->expected("'place:', 'loop' or 'region' at the left margin above this line");
         return line_->skip();
       case Part::place:
         return place_line();
       case Part::loop:
         return loop_line(schedule_.loops.back());
+      case Part::region:
+        return region_line(schedule_.regions.back());
     }
   }
 
@@ -312,6 +338,13 @@ class Parser {
     } else {
       line_->expected("a statement (kind@line), ring, versions or token");
     }
+  }
+
+  void region_line(RegionPlan& plan) {
+    const Lexeme first = line_->cur();
+    if (!at_statement()) return line_->expected("a statement (kind@line)");
+    plan.order.push_back({line_->statement(), {}});
+    plan.order.back().at.loc = line_->span(first);
   }
 
   Slot slot() {

@@ -147,6 +147,7 @@ class Printer {
     out_ = fmt::format("schedule {} device {}\n", schedule.kernel, schedule.device);
     if (schedule.place != Place{}) place(schedule.place);
     for (const LoopPlan& plan : schedule.loops) loop(plan);
+    for (const RegionPlan& plan : schedule.regions) region(plan);
     return std::move(out_);
   }
 
@@ -172,6 +173,13 @@ class Printer {
       line(fmt::format("versions {}: {}", versions.buffer, versions.count));
     for (const Token& token : plan.tokens)
       line(fmt::format("token {} -> {}", graph::text_of(token.from), graph::text_of(token.to)));
+  }
+
+  void region(const RegionPlan& plan) {
+    out_ += fmt::format("region {}: planner {}", graph::text_of(plan.region), plan.planner);
+    if (plan.makespan) out_ += fmt::format(", makespan {}", *plan.makespan);
+    out_ += "\n";
+    for (const RegionPlan::Entry& entry : plan.order) line(graph::text_of(entry.stmt));
   }
 
   std::string out_;

@@ -35,4 +35,8 @@ const LoopPlan* Schedule::find(const StmtName& loop) const {
   return find_in(loops, [&](const LoopPlan& plan) { return plan.loop == loop; });
 }
 
+const RegionPlan* Schedule::find_region(const StmtName& region) const {
+  return find_in(regions, [&](const RegionPlan& plan) { return plan.region == region; });
+}
+
 }  // namespace plait::plan

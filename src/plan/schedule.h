@@ -136,15 +136,35 @@ struct LoopPlan {
   int stages() const;  ///< the largest stage, plus 1
 };
 
+// ---- region: what is issued first where nothing recurs
+// ---------------------------------------------------------------
+
+/// The order of statements that stand between loops; regions that are not named keep the program's.
+struct RegionPlan {
+  StmtName region;  ///< `body@9`: the line of its first statement in the program
+  std::string planner = "hand";
+  std::optional<std::int64_t> makespan;  ///< cycles, where the planner knows them
+  struct Entry {
+    StmtName stmt;
+    At at = {};
+    bool operator==(const Entry&) const = default;
+  };
+  std::vector<Entry> order;
+  At at = {};
+  bool operator==(const RegionPlan&) const = default;
+};
+
 struct Schedule {
   std::string kernel;
   std::string device;
   Place place;
   std::vector<LoopPlan> loops;
+  std::vector<RegionPlan> regions;
   At at = {};
   bool operator==(const Schedule&) const = default;
 
   const LoopPlan* find(const StmtName& loop) const;
+  const RegionPlan* find_region(const StmtName& region) const;
 };
 
 /// parse(print(s)) == s. Any bytes are safe to give to the readers.

@@ -38,41 +38,49 @@ void keep_apart(plan::Problem& problem) {
 
 }  // namespace
 
+plan::Problem::Task task_of(const TaskGraph& graph, const LoopCosts& costs, std::size_t node, Turns turns) {
+  const int replicas = costs.replicas;
+  plan::Problem::Task task{
+      graph::text_of(graph.nodes[node].name), kComputes, is_product(graph, costs, node), costs.tasks[node], {}};
+  if (turns == Turns::together) {
+    // A unit that works off one task after the other serves all replicas before it comes back to the first.
+    for (auto& [unit, cycles] : task.cost.busy) cycles *= replicas;
+    if (task.async) {
+      task.cost.latency += task.cost.busy[UnitKind::tensor] / replicas * (replicas - 1);
+    } else {
+      for (const auto& [unit, cycles] : task.cost.busy) task.cost.issue = std::max(task.cost.issue, cycles);
+      task.cost.latency = task.cost.issue;
+    }
+  }
+  if (task.async) task.unit = UnitKind::tensor;
+  task.cost.issue = std::max<std::int64_t>(task.cost.issue, 1);
+  return task;
+}
+
+bool is_chained(const TaskGraph& graph, const Edge& edge, const plan::Problem::Task& from,
+                const plan::Problem::Task& to) {
+  return from.async && to.async && edge.buffer != nullptr &&
+         plan::use_of(graph.nodes[edge.from].writes, edge.buffer) != nullptr &&
+         plan::use_of(graph.nodes[edge.to].writes, edge.buffer) != nullptr;
+}
+
 LoopProblem problem_of(const TaskGraph& graph, const LoopCosts& costs, Turns turns, Overlap overlap) {
   LoopProblem out;
   out.turns = turns;
-  const int replicas = costs.replicas;
-  out.problem.replicas = turns == Turns::in_turns ? replicas : 1;
-  std::vector<std::optional<std::size_t>> task_of(graph.nodes.size());
+  out.problem.replicas = turns == Turns::in_turns ? costs.replicas : 1;
+  std::vector<std::optional<std::size_t>> number(graph.nodes.size());
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (costs.ahead[i]) continue;
-    plan::Problem::Task task{
-        graph::text_of(graph.nodes[i].name), kComputes, is_product(graph, costs, i), costs.tasks[i], {}};
-    if (turns == Turns::together) {
-      // A unit that works off one task after the other serves all replicas before it comes back to the first.
-      for (auto& [unit, cycles] : task.cost.busy) cycles *= replicas;
-      if (task.async) {
-        task.cost.latency += task.cost.busy[UnitKind::tensor] / replicas * (replicas - 1);
-      } else {
-        for (const auto& [unit, cycles] : task.cost.busy) task.cost.issue = std::max(task.cost.issue, cycles);
-        task.cost.latency = task.cost.issue;
-      }
-    }
-    if (task.async) task.unit = UnitKind::tensor;
-    task.cost.issue = std::max<std::int64_t>(task.cost.issue, 1);
-    task_of[i] = out.problem.tasks.size();
+    number[i] = out.problem.tasks.size();
     out.nodes.push_back(i);
-    out.problem.tasks.push_back(std::move(task));
+    out.problem.tasks.push_back(task_of(graph, costs, i, turns));
   }
   for (const Edge& edge : graph.edges) {
-    if (!task_of[edge.from] || !task_of[edge.to]) continue;
-    const plan::Problem::Task &from = out.problem.tasks[*task_of[edge.from]],
-                              &to = out.problem.tasks[*task_of[edge.to]];
-    bool added = from.async && to.async && edge.buffer != nullptr &&
-                 plan::use_of(graph.nodes[edge.from].writes, edge.buffer) != nullptr &&
-                 plan::use_of(graph.nodes[edge.to].writes, edge.buffer) != nullptr;
+    if (!number[edge.from] || !number[edge.to]) continue;
+    const std::size_t from = *number[edge.from], to = *number[edge.to];
+    bool added = is_chained(graph, edge, out.problem.tasks[from], out.problem.tasks[to]);
     if (edge.from == edge.to && !added) continue;  // one role runs the iterations of a task in order anyway
-    out.problem.edges.push_back({*task_of[edge.from], *task_of[edge.to], edge.least(), added});
+    out.problem.edges.push_back({from, to, edge.least(), added});
   }
   if (overlap != Overlap::any) keep_apart(out.problem);
   for (std::size_t t = 1; overlap == Overlap::in_order && t < out.problem.tasks.size(); ++t)

@@ -15,6 +15,12 @@ enum class Turns {
 /// Whether an iteration may begin before the one before it has ended, and tasks go in another order than the program's.
 enum class Overlap { any, none, in_order };
 
+/// A node as a task of the role that computes, with what its replicas ask of units that they share.
+plan::Problem::Task task_of(const graph::TaskGraph& graph, const LoopCosts& costs, std::size_t node, Turns turns);
+/// Whether both tasks add to one result on one unit, which does it by itself.
+bool is_chained(const graph::TaskGraph& graph, const graph::Edge& edge, const plan::Problem::Task& from,
+                const plan::Problem::Task& to);
+
 /// The tasks of a loop that the role that computes carries out, as a problem of times.
 struct LoopProblem {
   plan::Problem problem;

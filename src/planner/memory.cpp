@@ -13,17 +13,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const PlannedLoop& loop) {
-  return {{"kind", loop.loop.kind},
-          {"line", loop.loop.line},
-          {"nth", loop.loop.nth},
-          {"planner", loop.planner},
-          {"resource", loop.bounds.resource},
-          {"critical", loop.bounds.critical},
-          {"recurrence", loop.bounds.recurrence},
-          {"ii", loop.ii},
-          {"optimal", loop.optimal},
-          {"why_not", loop.why_not},
-          {"costs", loop.costs}};
+  Json out = {{"kind", loop.loop.kind},
+              {"line", loop.loop.line},
+              {"nth", loop.loop.nth},
+              {"planner", loop.planner},
+              {"resource", loop.bounds.resource},
+              {"critical", loop.bounds.critical},
+              {"recurrence", loop.bounds.recurrence},
+              {"ii", loop.ii},
+              {"optimal", loop.optimal},
+              {"why_not", loop.why_not},
+              {"costs", loop.costs}};
+  if (loop.in_program_order) out["in_program_order"] = *loop.in_program_order;
+  return out;
 }
 
 PlannedLoop loop_of(const Json& from) {
@@ -37,6 +39,7 @@ PlannedLoop loop_of(const Json& from) {
   loop.optimal = from.at("optimal");
   loop.why_not = from.at("why_not");
   loop.costs = from.at("costs");
+  if (from.contains("in_program_order")) loop.in_program_order = from.at("in_program_order");
   return loop;
 }
 

@@ -11,6 +11,7 @@
 #include "planner/loop.h"
 #include "planner/memory.h"
 #include "planner/rate.h"
+#include "planner/regions.h"
 #include "planner/reopen.h"
 
 namespace plait::planner {
@@ -62,10 +63,16 @@ class Planner {
   using Entry = planner::Entry<pipeline::Derived>;
 
   Planner(const ir::Kernel& kernel, const machine::Device& device, const Options& options,
-          std::vector<TaskGraph> graphs, pipeline::Derived base)
-      : kernel_(kernel), device_(device), options_(options), graphs_(std::move(graphs)), base_(std::move(base)) {}
+          std::vector<TaskGraph> graphs, std::vector<OpenRegion> regions, pipeline::Derived base)
+      : kernel_(kernel),
+        device_(device),
+        options_(options),
+        graphs_(std::move(graphs)),
+        regions_(std::move(regions)),
+        base_(std::move(base)) {}
 
   Planned run() {
+    if (!any_open() && !any_order()) return Planned{{}, std::move(base_)};
     learn();
     Memory memory(options_, device_, base_.program, graphs_, costs_);
     if (auto known = recall(memory)) return std::move(*known);
@@ -73,10 +80,12 @@ class Planner {
     if (options_.kind != Kind::greedy) by_weights(Kind::modulo);
     if (options_.kind != Kind::modulo) by_weights(Kind::greedy);
     if (options_.kind == Kind::automatic) {
-      for (int stages = kMostStages; stages > 0; --stages) by_rules(stages);
+      for (int stages = any_open() ? kMostStages : 1; stages > 0; --stages) by_rules(stages);
     }
-    more_blocks();
-    if (uneven()) pairs();
+    if (any_open()) {
+      more_blocks();
+      if (uneven()) pairs();
+    }
     Planned out = choose();
     if (!out.loops.empty()) memory.keep({out.derived.schedule, out.loops, out.candidates, out.compared});
     if (!memory.failure().empty())
@@ -85,6 +94,10 @@ class Planner {
   }
 
  private:
+  bool any_open() const {
+    return std::any_of(graphs_.begin(), graphs_.end(), [](const TaskGraph& graph) { return is_open(graph.asked); });
+  }
+
   bool loads() const {
     return std::any_of(base_.program.roles.begin(), base_.program.roles.end(),
                        [](const roles::Role& role) { return role.name == "load"; });
@@ -98,12 +111,25 @@ class Planner {
     if (!derived) return std::nullopt;
     Planned out{{std::move(known->loops), std::move(known->candidates), known->compared}, std::move(*derived)};
     for (PlannedLoop& loop : out.loops) {
+      auto region = std::find_if(regions_.begin(), regions_.end(),
+                                 [&](const OpenRegion& open) { return open.region.name == loop.loop; });
+      if (region != regions_.end()) {
+        loop.loc = region->region.loc;
+        loop.tasks = tasks_of(region->problem);
+        continue;
+      }
       auto at = std::find_if(graphs_.begin(), graphs_.end(), [&](const TaskGraph& g) { return g.loop == loop.loop; });
       if (at == graphs_.end()) return std::nullopt;
       loop.loc = at->loc;
       if (loop.ii > 0) loop.tasks = tasks_of(static_cast<std::size_t>(at - graphs_.begin()));
     }
     if (unread_) out.derived.remarks.push_back(*unread_);
+    return out;
+  }
+
+  static std::vector<PlannedLoop::Task> tasks_of(const plan::Problem& problem) {
+    std::vector<PlannedLoop::Task> out;
+    for (const plan::Problem::Task& task : problem.tasks) out.push_back({task.name, task.cost});
     return out;
   }
 
@@ -124,6 +150,10 @@ class Planner {
       const explain::Loop& loop = explained(loops, graph);
       all += loop.busy;
       length_ += std::max(loop.sequence, loop.resource_ii);
+    }
+    for (const OpenRegion& open : regions_) {
+      all += open.busy;
+      length_ += open.in_program_order;
     }
     unit_ = explain::busiest(all);
     explain::Explanation whole = explain::explain(base_.program, device_, nullptr, nullptr);
@@ -149,7 +179,7 @@ class Planner {
       costs_.push_back(std::move(*costs));
     }
     if (unread.has_errors())
-      unread_ = {graphs_.back().loc,
+      unread_ = {graphs_.empty() ? kernel_.loc : graphs_.back().loc,
                  fmt::format("planned without what was measured: {}", unread.list().front().message)};
   }
 
@@ -188,7 +218,7 @@ class Planner {
 
   void by_rules(int stages) {
     Entry entry;
-    entry.told.what = fmt::format("rules, stages={}", stages);
+    entry.told.what = any_open() ? fmt::format("rules, stages={}", stages) : "rules";
     entry.schedule = base_.schedule;
     auto loops = put_stages(entry.schedule, graphs_, device_, stages);
     if (!loops) return;
@@ -225,11 +255,27 @@ class Planner {
 
   static double interval(const Entry& entry) {
     double sum = 0;
-    for (const PlannedLoop& loop : entry.loops) sum += static_cast<double>(loop.ii);
+    for (const PlannedLoop& loop : entry.loops) sum += loop.in_program_order ? 0 : static_cast<double>(loop.ii);
     return sum;
   }
 
-  Entry weighed(Kind kind, Turns turns, Overlap overlap) const {
+  /// What a planner makes of the statements outside of loops.
+  const std::vector<TimedRegion>& orders(Kind kind) {
+    auto known = orders_.find(kind);
+    if (known != orders_.end()) return known->second;
+    std::vector<TimedRegion>& made = orders_[kind];
+    for (const OpenRegion& open : regions_) {
+      if (auto found = timed(kind, open)) made.push_back(std::move(*found));
+    }
+    return made;
+  }
+
+  bool any_order() {
+    return (options_.kind != Kind::greedy && !orders(Kind::modulo).empty()) ||
+           (options_.kind != Kind::modulo && !orders(Kind::greedy).empty());
+  }
+
+  Entry weighed(Kind kind, Turns turns, Overlap overlap) {
     Entry entry;
     entry.told.what = fmt::format("{}{}{}{}", name_of(kind), turns == Turns::in_turns ? ", replicas in turns" : "",
                                   overlap != Overlap::any ? ", iterations apart" : "",
@@ -244,6 +290,10 @@ class Planner {
           plan_of(graph, costs_[i], problem, made.table, std::string(name_of(kind)), device_, loads());
       made.told.tasks = tasks_of(i);
       entry.loops.push_back(std::move(made.told));
+    }
+    for (const TimedRegion& made : orders(kind)) {
+      entry.schedule.regions.push_back(made.plan);
+      entry.loops.push_back(made.told);
     }
     return entry;
   }
@@ -320,6 +370,16 @@ class Planner {
     return true;
   }
 
+  /// Statements outside of loops keep the program's order, in which fewer fragments may live at one time. False: they
+  /// did before.
+  static bool in_program_order(Entry& entry) {
+    if (entry.schedule.regions.empty()) return false;
+    entry.schedule.regions.clear();
+    std::erase_if(entry.loops, [](const PlannedLoop& loop) { return loop.in_program_order.has_value(); });
+    entry.told.what += ", the rest in program order";
+    return true;
+  }
+
   /// Derives and predicts; false where nothing carries it out.
   bool consider(Entry entry) {
     pipeline::DeriveOptions how{options_.assumptions, entry.schedule, &graphs_};
@@ -334,6 +394,7 @@ class Planner {
       lacks_registers_ = why.rule == Rule::schedule_registers || why.rule == Rule::place_registers;
       bool memory = why.rule == Rule::schedule_memory || why.rule == Rule::pipeline_capacity;
       if (memory && shrink(entry.schedule)) continue;
+      if (lacks_registers_ && in_program_order(entry)) continue;
       entry.told.refused = why.message;
       entries_.push_back(std::move(entry));
       return false;
@@ -359,6 +420,8 @@ class Planner {
   const machine::Device& device_;
   const Options& options_;
   std::vector<TaskGraph> graphs_;
+  std::vector<OpenRegion> regions_;
+  std::map<Kind, std::vector<TimedRegion>> orders_;
   pipeline::Derived base_;
   std::vector<LoopCosts> costs_;         ///< by graph
   std::optional<place::Remark> unread_;  ///< why nothing that was measured is used
@@ -379,8 +442,11 @@ Result<Planned> plan(const ir::Kernel& kernel, const machine::Device& device, co
   }
   auto base = pipeline::derive(kernel, device, {options.assumptions, {}, nullptr});
   if (!base) return base.diagnostics();
-  if (options.kind == Kind::rules || !is_open(kernel)) return Planned{{}, std::move(*base)};
-  return Planner(kernel, device, options, graph::build(kernel), std::move(*base)).run();
+  if (options.kind == Kind::rules) return Planned{{}, std::move(*base)};
+  auto regions = open_regions(kernel, base->program, device);
+  if (!regions) return regions.diagnostics();
+  if (regions->empty() && !is_open(kernel)) return Planned{{}, std::move(*base)};
+  return Planner(kernel, device, options, graph::build(kernel), std::move(*regions), std::move(*base)).run();
 }
 
 Result<pipeline::Derived> derive(const ir::Kernel& kernel, const machine::Device& device,

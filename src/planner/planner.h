@@ -29,7 +29,7 @@ struct Options {
 bool is_open(const ir::PipelineAttrs& asked);
 bool is_open(const ir::Kernel& kernel);
 
-/// A loop that was planned.
+/// A loop that was planned, or statements outside of pipelined loops (docs/schedules.md, regions).
 struct PlannedLoop {
   graph::StmtName loop;
   Loc loc;
@@ -44,6 +44,8 @@ struct PlannedLoop {
     plan::TaskCost cost;
   };
   std::vector<Task> tasks;  ///< what was planned with
+  /// Of statements outside of loops, of which `ii` is the makespan: that of the program's order.
+  std::optional<std::int64_t> in_program_order = {};
 };
 /// A schedule that was looked at.
 struct Candidate {

@@ -10,7 +10,27 @@ namespace plait::planner {
 
 namespace {
 
+std::string tasks_text(const PlannedLoop& loop) {
+  explain::Table table({"task", "issue", "latency", "busy", ""}, "lrrll");
+  for (const PlannedLoop::Task& task : loop.tasks) {
+    std::string busy;
+    for (const auto& [unit, cycles] : task.cost.busy)
+      busy += fmt::format("{}{} {}", busy.empty() ? "" : ", ", machine::name_of(unit), cycles);
+    table.add({task.name, fmt::format("{}", task.cost.issue), fmt::format("{}", task.cost.latency), busy,
+               task.cost.source.substr(0, task.cost.source.find(':'))});
+  }
+  return loop.tasks.empty() ? "" : table.text(4);
+}
+
+/// Statements outside of loops.
+std::string region_text(const PlannedLoop& region) {
+  return fmt::format("region {}, planner {}: {} cycles, {} in the order of the program\n  {}\n  costs {}\n{}",
+                     graph::text_of(region.loop), region.planner, region.ii, *region.in_program_order,
+                     region.optimal ? "no order is shorter" : region.why_not, region.costs, tasks_text(region));
+}
+
 std::string loop_text(const PlannedLoop& loop, machine::Target target) {
+  if (loop.in_program_order) return region_text(loop);
   std::string out = fmt::format("loop {}, planner {}", graph::text_of(loop.loop), loop.planner);
   if (loop.ii == 0) return out + "\n";
   out += fmt::format(": II {} cycles\n", loop.ii);
@@ -22,15 +42,7 @@ std::string loop_text(const PlannedLoop& loop, machine::Target target) {
                                    ? "no shorter interval is possible"
                                    : "no shorter one is possible in the turns that an iteration may take");
   out += fmt::format("  costs {}\n", loop.costs);
-  explain::Table table({"task", "issue", "latency", "busy", ""}, "lrrll");
-  for (const PlannedLoop::Task& task : loop.tasks) {
-    std::string busy;
-    for (const auto& [unit, cycles] : task.cost.busy)
-      busy += fmt::format("{}{} {}", busy.empty() ? "" : ", ", machine::name_of(unit), cycles);
-    table.add({task.name, fmt::format("{}", task.cost.issue), fmt::format("{}", task.cost.latency), busy,
-               task.cost.source.substr(0, task.cost.source.find(':'))});
-  }
-  if (!loop.tasks.empty()) out += table.text(4);
+  out += tasks_text(loop);
   if (loop.bounds.recurrence > loop.bounds.resource) {
     out += "  to go faster: what an iteration needs of the one before has to end earlier\n";
   } else if (loop.ii <= loop.bounds.resource) {

@@ -136,6 +136,7 @@ void show_planning(const planner::Planning& planned, Outcome& outcome) {
     one.set("critical", loop.bounds.critical);
     one.set("optimal", loop.optimal);
     one.set("costs", loop.costs);
+    if (loop.in_program_order) one.set("in_program_order", *loop.in_program_order);
     std::vector<Report> tasks;
     for (const planner::PlannedLoop::Task& task : loop.tasks) {
       Report cost;

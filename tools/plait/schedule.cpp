@@ -42,13 +42,17 @@ std::optional<Outcome> planned(const ir::Kernel& kernel, const machine::Device& 
   planner::Options options{*planner::kind_of(planner), {}, {}};
   options.store = store::default_path();
   bool npu = device.target == machine::Target::npu;
-  if (!planner::is_open(kernel) || (!npu && place::missing_features(kernel, device).has_errors())) return std::nullopt;
+  if (!npu && place::missing_features(kernel, device).has_errors()) return std::nullopt;
+  const bool open = planner::is_open(kernel);
   if (npu) {
+    if (!open) return std::nullopt;
     auto made = planner::plan_on_npu(kernel, device, options);
     if (!made) return failed(made.diagnostics());
     return deliver(made->derived.made.schedule, notes_of(made->derived.made.remarks));
   }
   auto made = planner::plan(kernel, device, options);
+  // Loops that say what they want have a schedule that can be read, whether it can be carried out or not.
+  if (!open && (!made || made->derived.schedule.regions.empty())) return std::nullopt;
   if (!made) return failed(made.diagnostics());
   return deliver(made->derived.schedule, notes_of(made->derived.remarks));
 }

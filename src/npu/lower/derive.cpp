@@ -11,6 +11,7 @@
 #include "pipeline/default_work.h"
 #include "plan/check.h"
 #include "plan/limits.h"
+#include "plan/ordered.h"
 #include "plan/rules.h"
 #include "roles/verify.h"
 
@@ -122,7 +123,7 @@ Result<Derived> carry_out(const Kernel& kernel, const std::vector<graph::TaskGra
   Diagnostics found = plan::check(schedule, kernel, graphs, device);
   if (found.has_errors()) return found;
   Derived derived;
-  derived.kernel = kernel;
+  derived.kernel = plan::ordered(kernel, schedule);
   derived.made.schedule = schedule;
   return lowered(std::move(derived), device, false);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/regions.h"
 #include "graph/work.h"
 #include "plan/check.h"
 #include "plan/rules.h"
@@ -146,6 +147,24 @@ Schedule blank(const Scheduled& of) {
   return schedule;
 }
 
+/// Statements outside of loops in any order that keeps what they wait for.
+plan::RegionPlan draw_order(const graph::StraightRegion& region, Rng& rng) {
+  plan::RegionPlan plan;
+  plan.region = region.name;
+  std::vector<bool> placed(region.tasks.size(), false);
+  while (plan.order.size() < region.tasks.size()) {
+    std::vector<std::size_t> ready;
+    for (std::size_t task = 0; task < placed.size(); ++task) {
+      auto holds = [&](const graph::StraightRegion::Wait& wait) { return wait.to == task && !placed[wait.from]; };
+      if (!placed[task] && std::none_of(region.waits.begin(), region.waits.end(), holds)) ready.push_back(task);
+    }
+    const std::size_t next = rng.pick(ready);
+    placed[next] = true;
+    plan.order.push_back({region.names[next], {}});
+  }
+  return plan;
+}
+
 Schedule attempt(const Scheduled& of, Rng& rng) {
   Schedule schedule = blank(of);
   schedule.place.work = draw_work(rng);
@@ -179,6 +198,11 @@ Schedule attempt(const Scheduled& of, Rng& rng) {
     }
     if (rng.chance(20)) let_fly(plan, graph, rng);
     schedule.loops.push_back(std::move(plan));
+  }
+  if (rng.chance(40)) {
+    for (const graph::StraightRegion& region : graph::regions_of(of.kernel)) {
+      if (rng.chance(70)) schedule.regions.push_back(draw_order(region, rng));
+    }
   }
   return schedule;
 }

@@ -55,6 +55,56 @@ TEST(Check, LegalSchedules) {
   EXPECT_EQ(found("schedule k device h200\n"), "");
 }
 
+/// A product and what has nothing to do with it, without a loop.
+const char* kStraight =
+    "kernel k(A: in f16[64, 32], B: in f16[32, 64], X: inout f32[64, 64], C: out f32[64, 64]):\n  grid b = 1\n"
+    "  A_s = shared f16[64, 32]\n  B_s = shared f16[32, 64]\n  x = fragment f32[64, 64]\n  C_l = fragment f32[64, 64]\n"
+    "  copy(X[0, 0], x)\n"
+    "  copy(A[0, 0], A_s)\n"
+    "  copy(B[0, 0], B_s)\n"
+    "  gemm(A_s, B_s, C_l, clear_accum=true)\n"
+    "  copy(x, X[0, 0])\n"
+    "  copy(C_l, C[0, 0])\n";
+
+std::string order(const std::string& lines) { return "schedule k device h200\nregion body@7: planner hand\n" + lines; }
+
+TEST(Check, RegionsKeepWhatTheirStatementsWaitFor) {
+  EXPECT_EQ(found(order("  copy@8\n  copy@9\n  gemm@10\n  copy@7\n  copy@12\n  copy@11\n"), kStraight), "");
+  EXPECT_THAT(
+      found(order("  copy@8\n  gemm@10\n  copy@9\n  copy@7\n  copy@12\n  copy@11\n"), kStraight),
+      HasSubstr("test.schedule:4:3: error: 'gemm@10' stands before 'copy@9', but it depends on it through `B_s` "
+                "[schedule-edge]"));
+  // A tensor that is read and written.
+  EXPECT_THAT(found(order("  copy@11\n  copy@7\n  copy@8\n  copy@9\n  gemm@10\n  copy@12\n"), kStraight),
+              HasSubstr("'copy@11' stands before 'copy@7', but it depends on it through"));
+}
+
+TEST(Check, RegionsNameEveryStatementOnce) {
+  EXPECT_THAT(found(order("  copy@8\n  copy@9\n  gemm@10\n  copy@7\n  copy@12\n"), kStraight),
+              HasSubstr("'copy@11' has no line [schedule-complete]"));
+  EXPECT_THAT(found(order("  copy@8\n  copy@8\n  gemm@10\n  copy@7\n  copy@12\n"), kStraight),
+              HasSubstr("'copy@8' has a second line [schedule-complete]"));
+  EXPECT_THAT(found(order("  copy@88\n"), kStraight), HasSubstr("the region body@7 has no statement 'copy@88'"));
+  EXPECT_THAT(found("schedule k device h200\nregion body@9: planner hand\n  copy@9\n", kStraight),
+              HasSubstr("the kernel has no region 'body@9' of statements outside of pipelined loops"));
+  EXPECT_THAT(found(order("  copy@8\nregion body@7: planner hand\n"), kStraight),
+              HasSubstr("the region 'body@7' has a second part"));
+  // Of a loop's statements the loop says when they run.
+  EXPECT_THAT(found("schedule k device h200\nregion body@9: planner hand\n  copy@9\n"), HasSubstr("[schedule-name]"));
+}
+
+TEST(Check, StatementsOfOneLineKeepTheirOrder) {
+  const char* text =
+      "def both(a, b, A, B):\n  copy(A[0], a)\n  copy(B[0], b)\n\n"
+      "kernel k(A: in f32[64], B: in f32[64], C: out f32[64], D: out f32[64]):\n  grid g = 1\n"
+      "  a = fragment f32[64]\n  b = fragment f32[64]\n  c = fragment f32[64]\n"
+      "  both(a, b, A, B)\n  both(c, b, A, B)\n  copy(a, C[0])\n  copy(c, D[0])\n";
+  EXPECT_THAT(found("schedule k device h200\nregion body@2: planner hand\n  copy@2#2\n  copy@2\n  copy@3\n  copy@3#2\n"
+                    "  copy@12\n  copy@13\n",
+                    text),
+              HasSubstr("'copy@2#2' stands before 'copy@2', but they are of one kind and stand in one line"));
+}
+
 TEST(Check, ScheduleKernel) {
   EXPECT_THAT(found(replaced(kGood, "schedule k", "schedule j")),
               HasSubstr("test.schedule:1:1: error: the schedule is for the kernel 'j', not for 'k' [schedule-kernel]"));

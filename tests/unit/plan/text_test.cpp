@@ -27,6 +27,9 @@ loop k@11: planner modulo, ii 1024
   ring {A_s, B_s}: depth 4
   versions S: 2
   token gemm@14 -> each@15#2
+region body@7: planner modulo, makespan 812
+  copy@8
+  clear@7
 )";
 
 Schedule read(const std::string& text) {
@@ -68,6 +71,11 @@ TEST(ScheduleText, Example) {
   EXPECT_EQ(loop.copies("other"), 1);
   EXPECT_EQ(loop.stages(), 3);
   EXPECT_EQ(loop.at.loc.line, 10);
+  const RegionPlan& region = schedule.regions.at(0);
+  EXPECT_EQ(schedule.find_region({"body", 7, 1}), &region);
+  EXPECT_EQ(region.makespan, 812);
+  EXPECT_EQ(region.order.at(1).stmt, (StmtName{"clear", 7, 1}));
+  EXPECT_EQ(region.order.at(1).at.loc.line, 20);
 }
 
 TEST(ScheduleText, CommentsBlankLinesAndSpaces) {
@@ -87,7 +95,7 @@ TEST(ScheduleText, ErrorsStandAtTheirPlace) {
   EXPECT_THAT(refused(""), HasSubstr("the text has no schedule"));
   EXPECT_THAT(refused("place:\n"), HasSubstr("expected schedule KERNEL device DEVICE, found 'place'"));
   EXPECT_THAT(refused("schedule k device h200\n  copy@4: unit tma\n"),
-              HasSubstr("'place:' or 'loop' at the left margin"));
+              HasSubstr("'place:', 'loop' or 'region' at the left margin"));
   EXPECT_THAT(refused("schedule k device h200\nschedule j device h200\n"), HasSubstr("a second schedule"));
   EXPECT_THAT(refused("schedule k device h200\nloop k@0: planner x\n"),
               HasSubstr("the line of a statement: 0 is less than 1"));
@@ -109,6 +117,12 @@ TEST(ScheduleText, ErrorsStandAtTheirPlace) {
               HasSubstr("expected the end of the line, found 'regs'"));
   EXPECT_THAT(refused("schedule k device h200\nplace:\n  stage C through 3 MB, tma store\n"),
               HasSubstr("expected 'B', found 'MB'"));
+  EXPECT_THAT(refused("schedule k device h200\nregion body@3\n"),
+              HasSubstr("expected ':' behind the region, found the end of the line"));
+  EXPECT_THAT(refused("schedule k device h200\nregion body@3: ii 4\n"),
+              HasSubstr("expected planner or makespan, found 'ii'"));
+  EXPECT_THAT(refused("schedule k device h200\nregion body@3: planner x\n  ring {A}: depth 2\n"),
+              HasSubstr("expected a statement (kind@line), found 'ring'"));
   EXPECT_THAT(refused("schedule k device h200\nplace:\nplace:\n"), HasSubstr("'place' is given twice"));
 }
 
@@ -127,6 +141,8 @@ TEST(ScheduleText, JsonErrorsNameTheField) {
   EXPECT_THAT(refused_json("\"stage\": 1", "\"stage\": 1e3"),
               HasSubstr("loops[0].slots[2].stage is 1000.0, no integer"));
   EXPECT_THAT(refused_json("\"stage\": 1", "\"stage\": 18446744073709551615"), HasSubstr("no integer"));
+  EXPECT_THAT(refused_json("\"makespan\": 812", "\"makespan\": -1"),
+              HasSubstr("regions[0].makespan is -1, no integer"));
   EXPECT_THAT(refused_json("\"order\": 2", "\"ordre\": 2"),
               HasSubstr("loops[0].slots[2].ordre is no field of a schedule"));
   EXPECT_THAT(refused_json("gemm@14", "gemm14"), HasSubstr("place.atoms[0].stmt 'gemm14' names no statement"));

@@ -195,5 +195,60 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values("h200", "a100")),
     [](const auto& at) { return fmt::format("{}_{}", std::get<0>(at.param), std::get<1>(at.param)); });
 
+/// Elements on their way beside a product, in an order in which neither is under the other.
+const char* const kStraight = R"(
+kernel straight(A: in bf16[M, 128], B: in bf16[N, 128], X: in bf16[M, 128], Y: out f32[M, 128], Z: out f32[M, 128]):
+  grid bm = ceildiv(M, 128)
+  A_s = shared bf16[128, 128]
+  B_s = shared bf16[128, 128]
+  X_s = shared bf16[128, 128]
+  S = fragment f32[128, 128]
+  x = fragment f32[128, 128]
+  copy(X[bm * 128, 0], X_s)
+  copy(X_s, x)
+  for i, j in parallel(128, 128):
+    x[i, j] = exp2(x[i, j]) * 2.0 + 1.0
+  copy(A[bm * 128, 0], A_s)
+  copy(B[0, 0], B_s)
+  gemm(A_s, B_s, S, trans_B=true, clear_accum=true)
+  for i, j in parallel(128, 128):
+    S[i, j] = S[i, j] * 0.5
+  copy(x, Y[bm * 128, 0])
+  copy(S, Z[bm * 128, 0])
+)";
+
+std::vector<std::string> order_of(const plan::RegionPlan& region) {
+  std::vector<std::string> out;
+  for (const plan::RegionPlan::Entry& entry : region.order) out.push_back(graph::text_of(entry.stmt));
+  return out;
+}
+
+TEST(Oracles, StatementsOutsideOfLoops) {
+  const ir::Kernel kernel = kernel_of(kStraight);
+  for (Kind kind : {Kind::greedy, Kind::modulo, Kind::automatic}) {
+    Planned p = planned(kernel, kind);
+    ASSERT_EQ(p.derived.schedule.regions.size(), 1U) << text(p);
+    const plan::RegionPlan& region = p.derived.schedule.regions[0];
+    std::vector<std::string> order = order_of(region);
+    auto at = [&](const char* name) { return std::find(order.begin(), order.end(), name) - order.begin(); };
+    // What does not need the product is stored under it.
+    EXPECT_LT(at("gemm@15"), at("copy@18")) << text(p);
+    EXPECT_LT(at("copy@18"), at("each@16")) << text(p);
+    ASSERT_EQ(p.loops.size(), 1U);
+    EXPECT_LT(p.loops[0].ii, *p.loops[0].in_program_order);
+    EXPECT_THAT(text(p), HasSubstr(fmt::format("region body@9, planner {}: {} cycles, {} in the order of the program",
+                                               region.planner, *region.makespan, *p.loops[0].in_program_order)));
+  }
+  EXPECT_TRUE(planned(kernel, Kind::rules).derived.schedule.regions.empty());
+}
+
+/// Nobody moves what gains nothing.
+TEST(Oracles, KernelsWithoutLoopsThatStandWellStayAsTheyAre) {
+  Planned p = planned(kernel_of(library_text("attention_bwd_delta"), {{"dtype", "bf16"}}), Kind::automatic);
+  EXPECT_TRUE(p.derived.schedule.regions.empty());
+  EXPECT_TRUE(p.loops.empty());
+  EXPECT_EQ(text(p), "");
+}
+
 }  // namespace
 }  // namespace plait::planner
