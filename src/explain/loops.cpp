@@ -30,7 +30,7 @@ class LoopExplainer {
  public:
   LoopExplainer(const roles::Program& program, const sim::Costs& costs, const graph::TaskGraph& graph,
                 const plan::LoopPlan& plan)
-      : program_(program), costs_(costs), graph_(graph), plan_(plan), node_of_(nodes_by_origin(graph)) {}
+      : program_(program), costs_(costs), graph_(graph), plan_(plan), nodes_of_(nodes_by_origin(graph)) {}
 
   /// Of a graph that is no loop's: what the literal loops around it run so many times.
   void run_by(std::int64_t times) { times_ = std::max<std::int64_t>(times, 1); }
@@ -67,7 +67,7 @@ class LoopExplainer {
   const sim::Costs& costs_;
   const graph::TaskGraph& graph_;
   const plan::LoopPlan& plan_;
-  NodeOf node_of_;
+  NodesOf nodes_of_;
   std::int64_t times_ = 1;
   std::vector<Busy> busy_, alone_;                       ///< by node
   std::vector<std::vector<std::string>> roles_, named_;  ///< by node: roles with work for it; with any statement of it
@@ -83,16 +83,19 @@ void LoopExplainer::count() {
     const roles::For* loop = graph_.stmt != nullptr ? steady_loop(role.body, graph_) : nullptr;
     if (graph_.stmt != nullptr && loop == nullptr) continue;
     for (const auto& [origin, all] : busy_of(loop != nullptr ? loop->body : role.body, role, costs_)) {
-      auto it = node_of_.find(origin);
-      if (it == node_of_.end()) continue;
-      const Busy busy = all * (1.0 / static_cast<double>(times_));
-      busy_[it->second] += busy * role.replicas;
-      alone_[it->second] += busy;
+      auto it = nodes_of_.find(origin);
+      if (it == nodes_of_.end()) continue;
+      // Copies of one statement do as much as each other.
+      const Busy busy = all * (1.0 / static_cast<double>(times_ * static_cast<std::int64_t>(it->second.size())));
       auto add = [&](std::vector<std::string>& to) {
         if (std::find(to.begin(), to.end(), role.name) == to.end()) to.push_back(role.name);
       };
-      add(named_[it->second]);
-      if (busy.of(busiest(busy)) > 0) add(roles_[it->second]);
+      for (std::size_t node : it->second) {
+        busy_[node] += busy * role.replicas;
+        alone_[node] += busy;
+        add(named_[node]);
+        if (busy.of(busiest(busy)) > 0) add(roles_[node]);
+      }
     }
   }
 }

@@ -8,22 +8,24 @@
 
 namespace plait::explain {
 
-NodeOf nodes_by_origin(const graph::TaskGraph& graph) {
-  NodeOf out;
+NodesOf nodes_by_origin(const graph::TaskGraph& graph) {
+  NodesOf out;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    ir::walk(ir::Body{graph.nodes[i].stmt}, [&](const ir::Stmt& stmt) { out[origin_of(stmt.loc)] = i; });
-    out[origin_of(graph.nodes[i].loc())] = i;
+    ir::walk(ir::Body{graph.nodes[i].stmt}, [&](const ir::Stmt& stmt) {
+      std::vector<std::size_t>& nodes = out[origin_of(stmt.loc)];
+      if (nodes.empty() || nodes.back() != i) nodes.push_back(i);
+    });
   }
   return out;
 }
 
 namespace {
 
-std::set<std::size_t> nodes_in(const roles::Body& body, const NodeOf& node_of) {
+std::set<std::size_t> nodes_in(const roles::Body& body, const NodesOf& nodes_of) {
   std::set<std::size_t> out;
   roles::walk(body, [&](const roles::Stmt& stmt) {
-    auto it = node_of.find(origin_of(stmt.origin));
-    if (it != node_of.end()) out.insert(it->second);
+    auto it = nodes_of.find(origin_of(stmt.origin));
+    if (it != nodes_of.end()) out.insert(it->second.begin(), it->second.end());
   });
   return out;
 }
@@ -40,13 +42,13 @@ bool runs_over(const roles::For& loop, const std::string& variable) {
 }  // namespace
 
 const roles::For* steady_loop(const roles::Body& body, const graph::TaskGraph& graph) {
-  const NodeOf node_of = nodes_by_origin(graph);
+  const NodesOf nodes_of = nodes_by_origin(graph);
   const roles::For* best = nullptr;
   std::size_t most = 0;
   roles::walk(body, [&](const roles::Stmt& stmt) {
     const auto* loop = std::get_if<roles::For>(&stmt.node);
     if (loop == nullptr || !runs_over(*loop, graph.loop.kind)) return;
-    std::size_t count = nodes_in(loop->body, node_of).size();
+    std::size_t count = nodes_in(loop->body, nodes_of).size();
     if (count > most) {
       most = count;
       best = loop;

@@ -5,9 +5,10 @@
 
 namespace plait::explain {
 
-/// Which node of a graph a place of the tile program belongs to.
-using NodeOf = std::map<Origin, std::size_t>;
-NodeOf nodes_by_origin(const graph::TaskGraph& graph);
+/// Which nodes of a graph a place of the tile program belongs to: several where a function is called again or an inner
+/// loop was taken apart.
+using NodesOf = std::map<Origin, std::vector<std::size_t>>;
+NodesOf nodes_by_origin(const graph::TaskGraph& graph);
 
 /// The loop of a role's body that holds most of a loop's tasks: what stands before and behind it fills and drains the
 /// pipeline. Null where the role does none of them.

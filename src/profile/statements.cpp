@@ -24,7 +24,7 @@ bool is_between(const Stmt& stmt, const roles::Role& role) {
 class Collector {
  public:
   Collector(const roles::Program& program, const roles::Role& role, const graph::TaskGraph& graph, std::size_t node)
-      : program_(program), role_(role), node_of_(explain::nodes_by_origin(graph)), node_(node) {
+      : program_(program), role_(role), nodes_of_(explain::nodes_by_origin(graph)), node_(node) {
     roles::walk(role.body, [&](const Stmt& stmt) {
       if (const auto* def = std::get_if<roles::DefFragment>(&stmt.node))
         of_role_[def->fragment->buffer.get()] = def->fragment;
@@ -48,8 +48,8 @@ class Collector {
 
  private:
   bool is_own(const Stmt& stmt) const {
-    auto at = node_of_.find(explain::origin_of(stmt.origin));
-    return at != node_of_.end() && at->second == node_;
+    auto at = nodes_of_.find(explain::origin_of(stmt.origin));
+    return at != nodes_of_.end() && at->second == std::vector<std::size_t>{node_};
   }
 
   roles::Body filter(const roles::Body& body) {
@@ -216,7 +216,7 @@ class Collector {
 
   const roles::Program& program_;
   const roles::Role& role_;
-  explain::NodeOf node_of_;
+  explain::NodesOf nodes_of_;
   std::size_t node_;
   std::set<const ir::VarDecl*> defined_;
   std::map<const ir::BufferDecl*, roles::Fragment> of_role_;

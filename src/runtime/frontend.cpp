@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/unroll.h"
 #include "runtime/simplify.h"
 #include "verify/verify.h"
 
@@ -32,7 +33,8 @@ const std::vector<Pass>& front_passes() {
   static const std::vector<Pass> passes = {
       {"parse", "the text as written, in canonical form"},
       {"elaborate", "one kernel: parameters bound, functions inlined, every expression typed"},
-      {"verify", "the same program, every rule of the language checked; this is what targets get"},
+      {"verify", "the same program, every rule of the language checked"},
+      {"unroll", "short inner loops of pipelined loops taken apart; this is what targets get"},
       {"simplify", "for reading: every index, bound and value simplified where it stands"},
   };
   return passes;
@@ -63,8 +65,11 @@ Result<ir::Kernel> build_kernel(const syntax::File& file, const std::string& nam
   if (observer) observer("elaborate", *kernel);
   Diagnostics findings = verify::verify(*kernel);
   if (findings.has_errors()) return findings;
+  if (observer) observer("verify", *kernel);
+  // What is wrong is told once, of the loop that its author wrote.
+  *kernel = graph::with_inner_loops_unrolled(*kernel);
   if (observer) {
-    observer("verify", *kernel);
+    observer("unroll", *kernel);
     observer("simplify", simplify_kernel(*kernel));
   }
   return kernel;
