@@ -45,11 +45,12 @@ test-gpu: build  ## role and tile programs against f64 references on this machin
 	@python3 gpu/test_kernels.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_kernels.json
 	@python3 gpu/test_fuse.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_fuse.json
 
-bench-gpu: build ## role and tile programs against cuBLAS, cuDNN and each other on this machine's GPU (BUDGET=600 seconds each, MAMBA=folder with mamba_ssm; needs torch)
+bench-gpu: build ## role and tile programs against cuBLAS, cuDNN, PyTorch and each other on this machine's GPU (BUDGET=600 seconds each, MAMBA=folder with mamba_ssm; needs torch)
 	@python3 gpu/bench_roles.py --budget $(or $(BUDGET),600) --out $(BUILD)/roles.json
 	@python3 gpu/bench_pipeline.py --budget $(or $(BUDGET),600) --out $(BUILD)/pipeline.json
 	@python3 gpu/bench_fuse.py --budget $(or $(BUDGET),600) --out $(BUILD)/fuse.json
 	@python3 gpu/bench_planners.py --budget $(or $(BUDGET),600) --out $(BUILD)/planners.json $(if $(MAMBA),--mamba $(MAMBA))
+	@python3 gpu/bench_complete.py --budget $(or $(BUDGET),600) --out $(BUILD)/complete.json
 
 bundle:          ## one folder and .tar.xz that runs on any x86-64 Linux with glibc >= 2.36
 	@scripts/setup.sh build bundle

@@ -180,6 +180,19 @@ class Window:
         return self.begin.elapsed_time(self.end) / self.launches
 
 
+class StreamWindow(Window):
+    """The same launches put into the stream one by one: what a graph carries out more slowly, as it does copies."""
+
+    def __init__(self, callables, launches):
+        self.launches, self.graph = launches, self
+        self.order = [callables[i % len(callables)] for i in range(launches)]
+        self.begin, self.end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+
+    def replay(self):
+        for function in self.order:
+            function()
+
+
 def rough_ms(function, times=5):
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     function()
@@ -203,14 +216,14 @@ def median_interval(values, confidence=0.95):
     return statistics.median(ordered), ordered[low], ordered[n - 1 - low]
 
 
-def compare(ours, peer, pairs=30, window_ms=5.0, launches=None, deadline=math.inf, back_to_back=10):
+def compare(ours, peer, pairs=30, window_ms=5.0, launches=None, deadline=math.inf, back_to_back=10, peer_in_stream=False):
     """Times both sides in turn; each is a list of callables, one a set of tensors. Returns a dict."""
     if launches is None:
         slowest = max(rough_ms(ours[0]), rough_ms(peer[0]))
         launches = min(max(round(window_ms / max(slowest, 1e-4)), 4), 512)
     sets = math.lcm(len(ours), len(peer))
     launches = -(-launches // sets) * sets
-    a, b = Window(ours, launches), Window(peer, launches)
+    a, b = Window(ours, launches), (StreamWindow if peer_in_stream else Window)(peer, launches)
     for _ in range(2):
         a.ms(0), b.ms(0)
     ours_ms, peer_ms = [], []
@@ -284,7 +297,7 @@ class Row:
     def compare(self, ours, peer, flops=None, bytes_moved=None, peer_flops=None, **options):
         """Times both sides; `flops` and `bytes_moved` of one launch turn times into rates. Where the peer does another amount of work, `peer_flops`,
         the ratio is that of the rates."""
-        result = compare(ours, peer, pairs=self.session.options.pairs, deadline=self.session.deadline, **options)
+        result = compare(ours, peer, **{"pairs": self.session.options.pairs, "deadline": self.session.deadline, **options})
         if peer_flops:
             for key in ("ratio", "low", "high", "back_to_back"):
                 result[key] *= flops / peer_flops

@@ -20,6 +20,7 @@ DTYPES = {
     "bool": 0, "int8": 4, "int16": 5, "int32": 6, "int64": 7, "uint8": 11, "uint16": 12, "uint32": 13, "uint64": 14,
     "float8_e4m3fn": 16, "float8_e5m2": 17, "float16": 18, "bfloat16": 19, "float32": 21, "float64": 22,
 }
+PACKED = {"i1": (1, 1), "i2": (2, 2), "i4": (3, 4), "u1": (8, 1), "u2": (9, 2), "u4": (10, 4), "e2m1": (15, 4)}  # code, bits
 PLAIT_TF32, PLAIT_F32 = 20, 21
 SCALAR = 3  # PLAIT_PARAMETER_SCALAR
 TENSOR, INTEGER, FLOAT = 0, 1, 2  # plait_argument_kind
@@ -172,6 +173,14 @@ def call(function, *arguments):
     return text
 
 
+class Packed:
+    """A contiguous torch.uint8 tensor whose bytes hold several elements each, lowest bits first; its shape counts elements."""
+
+    def __init__(self, tensor, dtype):
+        self.tensor, (self.dtype, bits) = tensor, PACKED[dtype]
+        self.shape = (*tensor.shape[:-1], tensor.shape[-1] * 8 // bits)
+
+
 class Launch:
     """A call that was checked and laid out; running it costs one launch."""
 
@@ -286,11 +295,11 @@ class Roles:
             self._fill(slot, value, types.get(name), keep)
         handle = ctypes.c_void_p()
         call(library().plait_launch_prepare, self._handle, arguments, len(given), ctypes.byref(handle))
-        return Launch(handle, [value for value in given.values() if isinstance(value, torch.Tensor)])
+        return Launch(handle, [value for value in given.values() if isinstance(value, (torch.Tensor, Packed))])
 
     @staticmethod
     def _fill(slot, value, parameter, keep):
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, (torch.Tensor, Packed)):
             slot.kind, slot.tensor = TENSOR, describe(value, parameter, keep)
         elif isinstance(value, int) and (parameter is None or parameter.dtype < 15):
             slot.kind, slot.integer = INTEGER, int(value)
@@ -307,6 +316,8 @@ class Roles:
 
 def describe(tensor, parameter, keep):
     """A tensor as the C interface takes it; `keep` holds what it points to."""
+    if isinstance(tensor, Packed):
+        return describe_packed(tensor, keep)
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in DTYPES:
         raise Error(f"plait has no element type for {tensor.dtype}")
@@ -320,3 +331,9 @@ def describe(tensor, parameter, keep):
     storage = tensor.untyped_storage()
     behind = storage.nbytes() - tensor.storage_offset() * tensor.element_size()
     return Tensor(tensor.data_ptr(), dtype, rank, shape, strides, behind, b"cuda" if tensor.is_cuda else b"host")
+
+
+def describe_packed(packed, keep):
+    shape = (ctypes.c_int64 * len(packed.shape))(*packed.shape)
+    keep.append(shape)
+    return Tensor(packed.tensor.data_ptr(), packed.dtype, len(packed.shape), shape, None, packed.tensor.numel(), b"cuda")
