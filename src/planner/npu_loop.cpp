@@ -22,10 +22,10 @@ constexpr int kCube = 0, kVector = 1;  // the roles of tasks
 
 const ir::For& for_of(const TaskGraph& graph) { return std::get<ir::For>(graph.stmt->node); }
 
-/// The statement of the loop's body that each node stands in, by its number.
-std::vector<std::vector<std::size_t>> grouped(const TaskGraph& graph) {
+/// The statement of the body that each node stands in, by its number.
+std::vector<std::vector<std::size_t>> grouped(const TaskGraph& graph, const ir::Body& body) {
   std::vector<std::vector<std::size_t>> groups;
-  for (const ir::StmtRef& stmt : for_of(graph).body) {
+  for (const ir::StmtRef& stmt : body) {
     std::set<const ir::Stmt*> inside;
     ir::walk(ir::Body{stmt}, [&](const ir::Stmt& s) { inside.insert(&s); });
     std::vector<std::size_t> group;
@@ -74,14 +74,13 @@ void as_one(const std::vector<const ir::Stmt*>& stmts, const npu::Homes& homes, 
   task.unit = longest == busy.end() ? UnitKind::scalar : longest->first;
 }
 
-}  // namespace
-
-Result<NpuLoop> npu_loop(const TaskGraph& graph, const ir::Kernel& kernel, const machine::Device& device) {
+Result<NpuLoop> tasks_of(const TaskGraph& graph, const ir::Body& body, const ir::Kernel& kernel,
+                         const machine::Device& device) {
   npu::Homes homes(kernel.body);
   npu::Rows rows(kernel, homes, device);
   NpuLoop out;
   out.graph = &graph;
-  out.nodes = grouped(graph);
+  out.nodes = grouped(graph, body);
   Diagnostics found;
   for (const std::vector<std::size_t>& group : out.nodes) {
     std::vector<const ir::Stmt*> stmts;
@@ -111,6 +110,12 @@ Result<NpuLoop> npu_loop(const TaskGraph& graph, const ir::Kernel& kernel, const
   }
   if (found.has_errors()) return found;
   return out;
+}
+
+}  // namespace
+
+Result<NpuLoop> npu_loop(const TaskGraph& graph, const ir::Kernel& kernel, const machine::Device& device) {
+  return tasks_of(graph, for_of(graph).body, kernel, device);
 }
 
 namespace {
@@ -200,6 +205,18 @@ plan::Problem problem_of(const NpuLoop& loop, const MostVersions& most) {
     if (from == to && distance == 0) continue;
     problem.edges.push_back({from, to, distance, is_chain(problem.tasks[from], problem.tasks[to])});
   }
+  return problem;
+}
+
+Result<plan::Problem> npu_region(const graph::StraightRegion& region, const ir::Kernel& kernel,
+                                 const machine::Device& device) {
+  auto made = tasks_of(region.graph, region.statements, kernel, device);
+  if (!made) return made.diagnostics();
+  plan::Problem problem;
+  problem.tasks = std::move(made->tasks);
+  PLAIT_ASSERT(problem.tasks.size() == region.tasks.size(), "a statement of a region is no task");
+  for (const graph::StraightRegion::Wait& wait : region.waits)
+    problem.edges.push_back({wait.from, wait.to, 0, is_chain(problem.tasks[wait.from], problem.tasks[wait.to])});
   return problem;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "graph/regions.h"
 #include "npu/lower/rows.h"
 #include "plan/problem.h"
 #include "plan/schedule.h"
@@ -22,6 +23,10 @@ struct NpuLoop {
   std::vector<plan::Problem::Task> tasks;
 };
 Result<NpuLoop> npu_loop(const graph::TaskGraph& graph, const ir::Kernel& kernel, const machine::Device& device);
+
+/// Statements outside of loops, as the cores and their pipes run them once.
+Result<plan::Problem> npu_region(const graph::StraightRegion& region, const ir::Kernel& kernel,
+                                 const machine::Device& device);
 
 /// Buffers that cannot have several versions: an iteration reads what another one left, or something outside of the
 /// loops that are planned uses them.

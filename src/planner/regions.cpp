@@ -1,6 +1,7 @@
 #include "planner/regions.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "plan/once.h"
 #include "planner/choice.h"
@@ -10,6 +11,12 @@ namespace plait::planner {
 namespace {
 
 constexpr int kComputing = 0, kLoading = 1;  // the roles of a problem
+
+std::vector<std::size_t> in_order(std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  return order;
+}
 
 /// A load that the role makes which loads.
 plan::Problem::Task load_of(const graph::Node& node, const plan::TaskCost& cost) {
@@ -62,6 +69,16 @@ plan::Problem problem_of(const graph::StraightRegion& region, const LoopCosts& c
 
 }  // namespace
 
+std::optional<OpenRegion> open_region(graph::StraightRegion region, plan::Problem problem) {
+  OpenRegion open;
+  open.region = std::move(region);
+  open.problem = std::move(problem);
+  open.in_program_order = plan::run_in_order(open.problem, in_order(open.problem.tasks.size())).ii;
+  const auto least = static_cast<double>(plan::least_run(open.problem));
+  if (static_cast<double>(open.in_program_order) <= kRoughly * least) return std::nullopt;
+  return open;
+}
+
 Result<std::vector<OpenRegion>> open_regions(const ir::Kernel& kernel, const roles::Program& base,
                                              const machine::Device& device) {
   std::vector<OpenRegion> found;
@@ -71,15 +88,11 @@ Result<std::vector<OpenRegion>> open_regions(const ir::Kernel& kernel, const rol
     explain::Loop explained = explain::explain_region(base, rates, region.graph, region.times);
     auto costs = costs_of(region.graph, explained, base, device, nullptr);
     if (!costs) return costs.diagnostics();
-    OpenRegion open;
-    open.problem = problem_of(region, *costs, loads);
-    open.busy = explained.busy;
-    open.region = std::move(region);
-    std::vector<std::size_t> order(open.problem.tasks.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    open.in_program_order = plan::run_in_order(open.problem, order).ii;
-    const auto least = static_cast<double>(plan::least_run(open.problem));
-    if (static_cast<double>(open.in_program_order) > kRoughly * least) found.push_back(std::move(open));
+    plan::Problem problem = problem_of(region, *costs, loads);
+    auto open = open_region(std::move(region), std::move(problem));
+    if (!open) continue;
+    open->busy = explained.busy;
+    found.push_back(std::move(*open));
   }
   return found;
 }
@@ -93,8 +106,7 @@ std::optional<TimedRegion> timed(Kind kind, const OpenRegion& open) {
   out.plan.region = open.region.name;
   out.plan.planner = name_of(kind);
   out.plan.makespan = table.ii;
-  std::vector<std::size_t> order(open.problem.tasks.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::vector<std::size_t> order = in_order(open.problem.tasks.size());
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return table.issue[a] < table.issue[b]; });
   for (std::size_t task : order) out.plan.order.push_back({open.region.names[task], {}});

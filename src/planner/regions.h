@@ -11,13 +11,16 @@ namespace plait::planner {
 struct OpenRegion {
   graph::StraightRegion region;
   plan::Problem problem;              ///< by task of the region
-  explain::Busy busy;                 ///< of all replicas
+  explain::Busy busy;                 ///< of all replicas; of NPUs the problem says it
   std::int64_t in_program_order = 0;  ///< makespan, cycles
 };
 /// Those of a kernel, as its role program in which nothing overlaps carries them out, with what they cost by the model
 /// of the machine.
 Result<std::vector<OpenRegion>> open_regions(const ir::Kernel& kernel, const roles::Program& base,
                                              const machine::Device& device);
+
+/// The region, where by the problem an order other than the program's may be faster; nothing otherwise.
+std::optional<OpenRegion> open_region(graph::StraightRegion region, plan::Problem problem);
 
 /// A certified order by one of the planners that weigh times, and what is told of it; nothing where that is no faster.
 struct TimedRegion {
