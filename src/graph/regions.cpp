@@ -136,6 +136,18 @@ class Finder {
 
 std::vector<StraightRegion> regions_of(const Kernel& kernel) { return Finder(kernel).run(kernel.body); }
 
+std::string text_of(const StraightRegion& region) {
+  std::string out = fmt::format("region {}\n", text_of(region.name));
+  for (std::size_t task = 0; task < region.names.size(); ++task) {
+    std::string before;
+    for (const StraightRegion::Wait& wait : region.waits) {
+      if (wait.to == task) before += (before.empty() ? ": behind " : ", ") + text_of(region.names[wait.from]);
+    }
+    out += fmt::format("  {}{}\n", text_of(region.names[task]), before);
+  }
+  return out;
+}
+
 Kernel with_regions(const Kernel& kernel, const std::vector<StraightRegion>& regions,
                     const std::function<Body(const StraightRegion&)>& change) {
   std::unordered_map<const Stmt*, const StraightRegion*> first;

@@ -29,6 +29,9 @@ struct StraightRegion {
 /// Those of a kernel that have two tasks or more, in program order.
 std::vector<StraightRegion> regions_of(const ir::Kernel& kernel);
 
+/// For people: each task with those that it waits for.
+std::string text_of(const StraightRegion& region);
+
 /// A kernel whose bodies have other statements in the place of those of a region: `change` gives them.
 ir::Kernel with_regions(const ir::Kernel& kernel, const std::vector<StraightRegion>& regions,
                         const std::function<ir::Body(const StraightRegion&)>& change);

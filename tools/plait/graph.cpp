@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/regions.h"
 #include "lang/suggest.h"
 #include "session.h"
 
@@ -11,7 +12,7 @@ namespace {
 struct GraphOptions {
   ProgramOptions program;
   std::string loop;
-  bool dot = false;
+  bool dot = false, regions = false;
 };
 
 std::string_view name_of(analysis::DependenceKind kind) {
@@ -68,6 +69,30 @@ Report graph_report(const graph::TaskGraph& graph) {
   return report;
 }
 
+/// What a schedule may put in another order outside of the loops.
+void show_regions(const ir::Kernel& kernel, Outcome& outcome) {
+  std::vector<Report> list;
+  for (const graph::StraightRegion& region : graph::regions_of(kernel)) {
+    outcome.text += graph::text_of(region);
+    Report one;
+    std::vector<std::string> names;
+    for (const graph::StmtName& name : region.names) names.push_back(graph::text_of(name));
+    std::vector<Report> waits;
+    for (const graph::StraightRegion::Wait& wait : region.waits) {
+      Report w;
+      w.set("from", names[wait.from]);
+      w.set("to", names[wait.to]);
+      w.set("why", wait.why);
+      waits.push_back(std::move(w));
+    }
+    one.set("region", graph::text_of(region.name));
+    one.set("tasks", names);
+    one.set("waits", waits);
+    list.push_back(std::move(one));
+  }
+  outcome.report.set("regions", list);
+}
+
 Outcome show(const GraphOptions& options) {
   refuse_roles(options.program, "graph");
   lang::Bindings bindings = parse_assignments(options.program.bindings, "-D");
@@ -90,6 +115,7 @@ Outcome show(const GraphOptions& options) {
   if (graphs.empty()) outcome.remarks = fmt::format("note: {} has no pipelined loop\n", session->kernel_name);
   outcome.report.set("kernel", session->kernel_name);
   outcome.report.set("loops", reports);
+  if (options.regions) show_regions(session->kernel, outcome);
   return outcome;
 }
 
@@ -101,6 +127,8 @@ void add_graph(CommandLine& line, Command& command) {
   add_program_options(sub, command, options->program, true, "tile program");
   sub.add("--loop", options->loop, "one loop alone, by its variable and line, e.g. k@11");
   sub.flag("--dot", options->dot, "for Graphviz");
+  sub.flag("--regions", options->regions,
+           "also the statements outside of these loops, which a schedule may put in another order");
   sub.chosen([options, &command] { command.action = [options] { return show(*options); }; });
 }
 
