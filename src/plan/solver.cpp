@@ -11,12 +11,38 @@ namespace plait::plan {
 
 namespace {
 
+/// What Z3 does by itself with linear integer arithmetic, without what it gives up after some seconds for something
+/// else: what is found must not depend on how fast the machine is, or how busy.
+z3::solver untimed_solver(z3::context& context) {
+  auto with = [&](const char* tactic, auto... settings) {
+    z3::params params(context);
+    (params.set(settings.first, settings.second), ...);
+    return z3::with(z3::tactic(context, tactic), params);
+  };
+  using Flag = std::pair<const char*, bool>;
+  using Number = std::pair<const char*, unsigned>;
+  z3::tactic simplified = z3::tactic(context, "simplify") & z3::tactic(context, "propagate-values") &
+                          with("ctx-simplify", Number{"max_depth", 30}, Number{"max_steps", 5'000'000}) &
+                          with("simplify", Flag{"pull_cheap_ite", true}, Flag{"push_ite_arith", false},
+                               Flag{"local_ctx", true}, Number{"local_ctx_limit", 10'000'000}) &
+                          z3::tactic(context, "solve-eqs") & z3::tactic(context, "elim-uncnstr") &
+                          with("simplify", Flag{"arith_lhs", true}) & z3::tactic(context, "propagate-ineqs");
+  z3::tactic branched =
+      with("smt", Flag{"auto_config", false}, Number{"arith.branch_cut_ratio", 10'000'000}, Number{"random_seed", 100});
+  z3::params all(context);
+  all.set("elim_and", true);
+  all.set("som", true);
+  all.set("blast_distinct", true);
+  all.set("blast_distinct_threshold", 128U);
+  return z3::with(simplified & branched, all).mk_solver();
+}
+
 /// The question whether there are times for one interval, in integer arithmetic.
 class Question {
  public:
   /// `ii`: of a loop; without one, one run of the body that ends by `horizon`.
   Question(const Problem& problem, std::optional<std::int64_t> ii, std::int64_t horizon, std::int64_t steps)
-      : problem_(problem), ii_(ii), horizon_(horizon), solver_(context_) {
+      : problem_(problem), ii_(ii), horizon_(horizon), solver_(untimed_solver(context_)) {
     z3::params params(context_);
     params.set("random_seed", 1U);
     params.set("rlimit", static_cast<unsigned>(steps));
