@@ -95,9 +95,29 @@ void Lowering::lets_for(const Stmt& stmt, const Body& body) {
   for (auto it = needed.rbegin(); it != needed.rend(); ++it) let(**it);
 }
 
-/// One statement of one iteration.
-void Lowering::turn(const For& loop, const plan::LoopPlan& plan, const Step& step, const Ends& ends,
-                    const Value& iteration) {
+/// The steps that the core has a part in, in their order. Who takes and gives back is told by the order within an
+/// iteration.
+std::vector<Lowering::Group> Lowering::groups_of(const std::vector<Step>& steps) const {
+  std::vector<Step> of_iteration = steps;
+  std::stable_sort(of_iteration.begin(), of_iteration.end(), [](const Step& a, const Step& b) {
+    return a.stage != b.stage ? a.stage < b.stage : a.order < b.order;
+  });
+  std::vector<StmtRef> list;
+  for (const Step& step : of_iteration) list.push_back(step.stmt);
+  std::vector<Ends> ends = ends_of(list);
+  std::vector<Group> groups;
+  for (const Step& step : steps) {
+    const Ends& own = ends[static_cast<std::size_t>(std::find(list.begin(), list.end(), step.stmt) - list.begin())];
+    bool idle = !has_part(*step.stmt, core_, homes_) && own.receive.empty() && own.release.empty();
+    if (idle) continue;
+    if (groups.empty() || groups.back().stage != step.stage) groups.push_back({step.stage, {}});
+    groups.back().steps.emplace_back(step, own);
+  }
+  return groups;
+}
+
+/// The statements of a group, of one iteration.
+void Lowering::turn(const For& loop, const plan::LoopPlan& plan, const Group& group, const Value& iteration) {
   Scalars::Scope scope(scalars_);  // names stay taken: no body is opened here
   const LoopAxis& axis = loop.axes.front();
   bool plain = as_int(axis.begin) == 0 && as_int(axis.step) == 1;
@@ -115,10 +135,13 @@ void Lowering::turn(const For& loop, const plan::LoopPlan& plan, const Step& ste
     int copies = plan.copies(buffer->name);
     if (copies > 1 && tiles_.contains(buffer.get())) slot_.insert_or_assign(buffer.get(), number % copies);
   }
-  lets_for(*step.stmt, loop.body);
-  receive(ends);
-  statement(step.stmt);
-  release(ends, false);
+  for (const auto& [step, ends] : group.steps) {
+    Scalars::Scope own_lets(scalars_);
+    lets_for(*step.stmt, loop.body);
+    receive(ends);
+    statement(step.stmt);
+    release(ends, false);
+  }
   ahead_ = std::move(ahead);
   slot_ = std::move(slots);
 }
@@ -132,28 +155,20 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
   Value turns = plain ? end : ceildiv(end - begin, by);
   if (!plain || !scalars_.is_least(axis.end, 0)) turns = max(turns, 0);
   Value trips = b_.let(fresh(axis.var->name + "_trips"), turns);
-  // Who takes and gives back is told by the order within an iteration.
-  std::vector<Step> of_iteration = *steps;
-  std::stable_sort(of_iteration.begin(), of_iteration.end(), [](const Step& a, const Step& b) {
-    return a.stage != b.stage ? a.stage < b.stage : a.order < b.order;
-  });
-  std::vector<StmtRef> list;
-  for (const Step& step : of_iteration) list.push_back(step.stmt);
-  std::vector<Ends> ends = ends_of(list);
-  int last = of_iteration.empty() ? 0 : of_iteration.back().stage;
+  std::vector<Group> groups = groups_of(*steps);
+  int last = 0;
+  for (const Step& step : *steps) last = std::max(last, step.stage);
   b_.loop(fresh("turn"), {0, last == 0 ? trips : trips + last}, [&](const Value& turn) {
     BodyScope scope(*this);
-    for (const Step& step : *steps) {
-      auto at = static_cast<std::size_t>(std::find(list.begin(), list.end(), step.stmt) - list.begin());
-      bool idle = !has_part(*step.stmt, core_, homes_) && ends[at].receive.empty() && ends[at].release.empty();
-      if (idle) continue;
-      auto emit = [&] { this->turn(loop, plan, step, ends[at], step.stage == 0 ? turn : turn - step.stage); };
+    for (const Group& group : groups) {
+      const int stage = group.stage;
+      auto emit = [&] { this->turn(loop, plan, group, stage == 0 ? turn : turn - stage); };
       if (last == 0) {
         emit();
         continue;
       }
-      Value live = step.stage == last ? turn >= step.stage : step.stage == 0 ? turn < trips : turn < trips + step.stage;
-      if (step.stage > 0 && step.stage < last) live = turn >= step.stage && live;
+      Value live = stage == last ? turn >= stage : stage == 0 ? turn < trips : turn < trips + stage;
+      if (stage > 0 && stage < last) live = turn >= stage && live;
       b_.if_(live, [&] {
         BodyScope inner(*this);
         emit();

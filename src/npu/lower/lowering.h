@@ -27,6 +27,11 @@ class Lowering {
   struct Ends {
     std::vector<std::size_t> receive, release;
   };
+  /// Neighbours of one stage, and so of one iteration.
+  struct Group {
+    int stage = 0;
+    std::vector<std::pair<Step, Ends>> steps;
+  };
 
   // head.cpp
   void head();
@@ -55,8 +60,8 @@ class Lowering {
   bool overlaps(const ir::For& loop, const plan::LoopPlan& plan) const;
   std::optional<std::vector<Step>> steps_of(const ir::For& loop, const plan::LoopPlan& plan);
   void pipelined_loop(const ir::For& loop, const plan::LoopPlan& plan);
-  void turn(const ir::For& loop, const plan::LoopPlan& plan, const Step& step, const Ends& ends,
-            const Value& iteration);
+  std::vector<Group> groups_of(const std::vector<Step>& steps) const;
+  void turn(const ir::For& loop, const plan::LoopPlan& plan, const Group& group, const Value& iteration);
   void lets_for(const ir::Stmt& stmt, const ir::Body& body);
 
   // tasks.cpp
