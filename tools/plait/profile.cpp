@@ -133,18 +133,22 @@ Outcome deliver(const std::vector<Profiled>& tasks, const ProfileFlags& flags, c
   return outcome;
 }
 
+Diagnostics not_on_a_gpu(const machine::Device& device) {
+  std::string why = device.target == machine::Target::npu ? "planners ask its model what tasks cost"
+                                                          : "loops run in order there, so that no planner asks";
+  Diagnostics found;
+  found.error(Rule::profile_device, {}, fmt::format("tasks are measured on GPUs, and {} is none: {}", device.name, why),
+              "name a GPU's model, e.g. --device h200");
+  return found;
+}
+
 Outcome profile_tasks(ProfileFlags flags) {
   refuse_roles(flags.program, "profile");
   auto session = load_kernel(flags.program.path, flags.program.kernel, parse_assignments(flags.program.bindings, "-D"));
   if (!session) return failed(session.diagnostics());
   auto device = machine::load_device(flags.device);
   if (!device) return failed(device.diagnostics());
-  if (device->target != machine::Target::cuda) {
-    Diagnostics found;
-    found.error(Rule::place_device, {}, fmt::format("tasks are measured on GPUs, and {} is none", device->name),
-                "name a GPU's model, e.g. --device h200");
-    return failed(found);
-  }
+  if (device->target != machine::Target::cuda) return failed(not_on_a_gpu(*device));
   auto dims = dims_of(flags.dims, "--dim");
   check_dims(session->kernel, dims);
   planner::Options planning;
