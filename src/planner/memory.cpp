@@ -125,4 +125,9 @@ void Memory::keep(const Remembered& plan) {
   if (found.has_errors()) failure_ = found.list().front().message;
 }
 
+std::optional<place::Remark> Memory::failure(const Loc& loc) const {
+  if (failure_.empty()) return std::nullopt;
+  return place::Remark{loc, "planned anew, and the plan is not kept: " + failure_};
+}
+
 }  // namespace plait::planner

@@ -22,8 +22,8 @@ class Memory {
 
   std::optional<Remembered> recall();
   void keep(const Remembered& plan);
-  /// Why the file could not be read or written, for people; empty: it could.
-  const std::string& failure() const { return failure_; }
+  /// Why the file could not be read or written, for people; `loc`: the kernel's.
+  std::optional<place::Remark> failure(const Loc& loc) const;
 
  private:
   std::string path_, key_, failure_;

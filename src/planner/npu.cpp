@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "planner/choice.h"
+#include "planner/memory.h"
 #include "planner/npu_loop.h"
 #include "planner/rate.h"
 #include "planner/reopen.h"
@@ -54,9 +55,57 @@ class NpuPlanner {
   Result<NpuPlanned> run() {
     Diagnostics found = learn();
     if (found.has_errors()) return found;
+    Memory memory(options_, device_, base_.made.program, graphs_, costs());
+    if (auto known = recall(memory)) return std::move(*known);
+    NpuPlanned out = search();
+    if (!out.loops.empty()) memory.keep({out.derived.made.schedule, out.loops, out.candidates, out.compared});
+    if (auto failure = memory.failure(base_.kernel.loc)) out.derived.made.remarks.push_back(*failure);
+    return out;
+  }
+
+ private:
+  static std::vector<PlannedLoop::Task> tasks_of(const NpuLoop& loop) {
+    std::vector<PlannedLoop::Task> out;
+    for (const plan::Problem::Task& task : loop.tasks) out.push_back({task.name, task.cost});
+    return out;
+  }
+
+  /// By graph; nothing is loaded by a role of its own.
+  std::vector<LoopCosts> costs() const {
+    std::vector<LoopCosts> out;
+    for (const NpuLoop& loop : loops_) {
+      LoopCosts& costs = out.emplace_back();
+      for (const plan::Problem::Task& task : loop.tasks) costs.tasks.push_back(task.cost);
+      costs.ahead.assign(costs.tasks.size(), false);
+    }
+    return out;
+  }
+
+  /// What was found before for just this.
+  std::optional<NpuPlanned> recall(Memory& memory) const {
+    auto known = memory.recall();
+    if (!known) return std::nullopt;
+    auto derived = npu::carry_out(base_.kernel, graphs_, device_, known->schedule);
+    if (!derived) return std::nullopt;
+    NpuPlanned out{{std::move(known->loops), std::move(known->candidates), known->compared, machine::Target::npu},
+                   std::move(*derived)};
+    for (PlannedLoop& loop : out.loops) {
+      auto at =
+          std::find_if(loops_.begin(), loops_.end(), [&](const NpuLoop& l) { return l.graph->loop == loop.loop; });
+      if (at == loops_.end()) return std::nullopt;
+      loop.loc = at->graph->loc;
+      if (loop.ii > 0) loop.tasks = tasks_of(*at);
+    }
+    return out;
+  }
+
+  NpuPlanned search() {
     // Of schedules that are as good as each other the first one is taken.
     if (options_.kind != Kind::greedy) by_weights(Kind::modulo);
-    if (options_.kind != Kind::modulo) by_weights(Kind::greedy);
+    // The modulo planner keeps what it starts from where flags between cores, which are no part of the problem, hold up
+    // more in what it finds.
+    const bool starts = options_.kind == Kind::modulo && entries_.back().derived;
+    if (options_.kind != Kind::modulo || starts) by_weights(Kind::greedy);
     if (options_.kind == Kind::automatic) {
       for (int stages = kMostStages; stages > 0; --stages) by_rules(stages);
     }
@@ -71,7 +120,6 @@ class NpuPlanner {
     return out;
   }
 
- private:
   /// What the tasks cost, and by which unit schedules are compared.
   Diagnostics learn() {
     Diagnostics found;
@@ -122,7 +170,7 @@ class NpuPlanner {
         Timed made = timed(kind, *loop.graph, problem_of(loop, most), source_of(loop), modulo);
         place_of(entry.schedule, *loop.graph) = plan_of(loop, made.table, most, std::string(name_of(kind)), device_);
         tell_limits(loop, most, made.told);
-        for (const plan::Problem::Task& task : loop.tasks) made.told.tasks.push_back({task.name, task.cost});
+        made.told.tasks = tasks_of(loop);
         entry.loops.push_back(std::move(made.told));
       }
       level(entry.schedule);

@@ -13,6 +13,7 @@
 #include "planner/rate.h"
 #include "planner/regions.h"
 #include "planner/reopen.h"
+#include "planner/time.h"
 
 namespace plait::planner {
 
@@ -84,12 +85,11 @@ class Planner {
     }
     if (any_open()) {
       more_blocks();
-      if (uneven()) pairs();
+      if (uneven() && each_gets(2)) pairs();
     }
     Planned out = choose();
     if (!out.loops.empty()) memory.keep({out.derived.schedule, out.loops, out.candidates, out.compared});
-    if (!memory.failure().empty())
-      out.derived.remarks.push_back({kernel_.loc, "planned anew, and the plan is not kept: " + memory.failure()});
+    if (auto failure = memory.failure(kernel_.loc)) out.derived.remarks.push_back(*failure);
     return out;
   }
 
@@ -298,10 +298,16 @@ class Planner {
     return entry;
   }
 
+  /// Whether some multiprocessor gets so many tiles of a call, as far as that is known.
+  bool some_gets(int tiles) const {
+    auto all = tiles_of(kernel_, options_.dims);
+    return !all || *all > std::int64_t{tiles - 1} * sim::costs_of(device_).sms;
+  }
+
   /// Blocks that share a multiprocessor fill each other's gaps.
   void more_blocks() {
     for (std::size_t best : leaders()) {
-      for (int blocks = 2; blocks <= kMostOccupancy; ++blocks) {
+      for (int blocks = 2; blocks <= kMostOccupancy && some_gets(blocks); ++blocks) {
         Entry entry = again(entries_[best], fmt::format("occupancy {}", blocks));
         entry.schedule.place.work.occupancy = blocks;
         for (plan::Role& role : entry.schedule.place.roles) role.regs.reset();
@@ -312,6 +318,11 @@ class Planner {
 
   /// Whether tiles differ in what they cost, by the first axis of the grid.
   bool uneven() const { return base_.schedule.place.work.kind == plan::WorkKind::plain && loads(); }
+
+  bool each_gets(int tiles) const {
+    auto all = tiles_of(kernel_, options_.dims);
+    return !all || *all >= std::int64_t{tiles} * sim::costs_of(device_).sms;
+  }
 
   /// The first and the last tile together cost the same everywhere, so that blocks may stay.
   void pairs() {

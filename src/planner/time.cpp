@@ -19,6 +19,16 @@ std::optional<std::int64_t> value_of(const ir::ExprRef& expr, const Env& env) {
   return found.value ? std::optional(found.value->i) : std::nullopt;
 }
 
+std::optional<Env> env_of(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& dims) {
+  Env env;
+  for (const ir::Var& dim : kernel.dims) {
+    auto known = dims.find(dim->name);
+    if (known == dims.end()) return std::nullopt;
+    env[dim.get()] = runtime::int_value(known->second);
+  }
+  return env;
+}
+
 /// Iterations of each pipelined loop, in the first and the last tile.
 class Iterations {
  public:
@@ -77,21 +87,15 @@ std::optional<double> cycles_of(const ir::Kernel& kernel, const machine::Device&
                                 const std::map<std::string, std::int64_t>& dims) {
   if (planned.candidates.empty() || !planned.candidates.front().predicted || *planned.candidates.front().predicted <= 0)
     return std::nullopt;
-  Env first;
-  for (const ir::Var& dim : kernel.dims) {
-    auto known = dims.find(dim->name);
-    if (known == dims.end()) return std::nullopt;
-    first[dim.get()] = runtime::int_value(known->second);
-  }
-  auto bytes = tensor_bytes(kernel, first);
-  Env last = first;
-  double tiles = 1;
+  auto called = env_of(kernel, dims);
+  auto tiles = tiles_of(kernel, dims);
+  if (!called || !tiles) return std::nullopt;
+  auto bytes = tensor_bytes(kernel, *called);
+  Env first = *called, last = *called;
   for (const ir::GridAxis& axis : kernel.grid) {
-    auto extent = value_of(axis.extent, first);
-    if (!extent) return std::nullopt;
-    tiles *= static_cast<double>(*extent);
+    std::int64_t extent = value_of(axis.extent, *called).value_or(1);
     first[axis.var.get()] = runtime::int_value(0);
-    last[axis.var.get()] = runtime::int_value(std::max<std::int64_t>(*extent - 1, 0));
+    last[axis.var.get()] = runtime::int_value(std::max<std::int64_t>(extent - 1, 0));
   }
   auto of_first = Iterations(first).run(kernel.body), of_last = Iterations(last).run(kernel.body);
   if (!bytes || !of_first || !of_last) return std::nullopt;
@@ -106,11 +110,22 @@ std::optional<double> cycles_of(const ir::Kernel& kernel, const machine::Device&
   }
   sim::Costs costs = sim::costs_of(device);
   double tile = std::max(unit / *planned.candidates.front().predicted, l2);
-  double rounds = std::ceil(tiles / (costs.sms * together)) * together;
+  double rounds = std::ceil(static_cast<double>(*tiles) / (costs.sms * together)) * together;
   return std::max(rounds * tile, *bytes / costs.memory_bytes);
 }
 
 }  // namespace
+
+std::optional<std::int64_t> tiles_of(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& dims) {
+  auto env = env_of(kernel, dims);
+  std::optional<std::int64_t> tiles;
+  if (env) tiles = 1;
+  for (const ir::GridAxis& axis : kernel.grid) {
+    auto extent = tiles ? value_of(axis.extent, *env) : std::nullopt;
+    tiles = extent ? std::optional(*tiles * *extent) : std::nullopt;
+  }
+  return tiles;
+}
 
 std::optional<double> predicted_cycles(const ir::Kernel& kernel, const machine::Device& device, const Planned& planned,
                                        const std::map<std::string, std::int64_t>& dims) {

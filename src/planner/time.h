@@ -13,4 +13,7 @@ std::optional<double> predicted_cycles(const ir::Kernel& kernel, const machine::
 std::optional<double> predicted_cycles(const machine::Device& device, const NpuPlanned& planned,
                                        const std::map<std::string, std::int64_t>& dims);
 
+/// Tiles of a call with these dims. Nothing where one is not known, or an extent depends on what the kernel computes.
+std::optional<std::int64_t> tiles_of(const ir::Kernel& kernel, const std::map<std::string, std::int64_t>& dims);
+
 }  // namespace plait::planner

@@ -13,6 +13,7 @@ namespace {
 using plan::test::kernel_of;
 using plan::test::library_text;
 using testing::HasSubstr;
+using testing::Not;
 
 Planned planned(const ir::Kernel& kernel, Kind kind, const std::string& device = "h200", bool all = false) {
   Options options;
@@ -107,6 +108,27 @@ TEST(Oracles, AttentionBackwardInProgramOrder) {
                       Kind::greedy, "a100");
   ASSERT_EQ(p.loops.size(), 1U) << text(p);
   EXPECT_EQ(p.candidates.at(0).what, "greedy, iterations apart, in program order");
+}
+
+/// The schedules that are looked at for a call of causal attention with so many queries.
+std::string looked_at(std::int64_t queries) {
+  lang::Bindings tile = kWide;
+  tile["causal"] = "true";
+  Options options;
+  options.kind = Kind::greedy;
+  options.dims = {{"B", 1}, {"H", 32}, {"Hkv", 32}, {"Sq", queries}, {"Sk", queries}};
+  auto made = plan(kernel_of(library_text("attention"), tile), *machine::load_device("h200"), options);
+  if (!made) throw InternalError(made.diagnostics().render());
+  return text(*made);
+}
+
+/// 128 tiles leave no second one to a multiprocessor of 132; in pairs they would leave every other one idle.
+TEST(Planner, BlocksShareAndPairTilesWhereThereAreEnough) {
+  const std::string few = looked_at(512), many = looked_at(4096);
+  EXPECT_THAT(few, Not(HasSubstr("occupancy")));
+  EXPECT_THAT(few, Not(HasSubstr("paired")));
+  EXPECT_THAT(many, HasSubstr("occupancy 2"));
+  EXPECT_THAT(many, HasSubstr("persistent, paired"));
 }
 
 TEST(Planner, TheSameInputGivesTheSamePlan) {

@@ -1,13 +1,15 @@
 // Plans by what was measured, and plans of before.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
 #include "machine/load.h"
+#include "planner/npu.h"
 #include "planner/tasks.h"
 #include "profile/isolate.h"
 #include "store/measured.h"
@@ -22,27 +24,52 @@ using plan::test::library_text;
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class StoredPlans : public testing::Test {
+/// Plans with a file of their own.
+class Stored : public testing::Test {
  protected:
-  StoredPlans() : device_(*machine::load_device("h200")) {
+  Stored() {
     std::string name = fs::temp_directory_path() / "plait_plans_XXXXXX";
     folder_ = mkdtemp(name.data());
-    kernel_ =
-        kernel_of(library_text("attention"), {{"dtype", "bf16"}, {"D", "64"}, {"block_M", "64"}, {"block_N", "64"}});
     options_.kind = Kind::modulo;
     options_.store = (folder_ / "store.sqlite").string();
   }
-  ~StoredPlans() override { fs::remove_all(folder_); }
+  ~Stored() override { fs::remove_all(folder_); }
+
+  std::int64_t kept() const {
+    auto store = store::Database::open(options_.store, store::Access::read);
+    auto rows = store->run("SELECT count(*) FROM plans");
+    return rows->empty() ? 0 : std::get<std::int64_t>(rows->front().front());
+  }
+  /// Puts something else in the place of each plan that is kept.
+  void change(const std::string& plan) const {
+    auto store = store::Database::open(options_.store, store::Access::write);
+    ASSERT_TRUE(store->run("UPDATE plans SET plan = " + plan));
+  }
+  static bool notes(const std::vector<place::Remark>& remarks, const std::string& text) {
+    return std::any_of(remarks.begin(), remarks.end(),
+                       [&](const place::Remark& remark) { return remark.text.find(text) != std::string::npos; });
+  }
+
+  // A mark in what was kept shows where a plan comes from.
+  static constexpr const char* kMark = "replace(plan, '\"what\":\"modulo', '\"what\":\"kept')";
+  static constexpr std::array kBroken = {"''", "'{}'", "'not JSON'", "replace(plan, 'stage 0', 'stage 9')",
+                                         "replace(plan, '\"line\":', '\"line\":1')"};
+
+  fs::path folder_;
+  Options options_;
+};
+
+class StoredPlans : public Stored {
+ protected:
+  StoredPlans() : device_(*machine::load_device("h200")) {
+    kernel_ =
+        kernel_of(library_text("attention"), {{"dtype", "bf16"}, {"D", "64"}, {"block_M", "64"}, {"block_N", "64"}});
+  }
 
   Planned planned() const {
     auto made = plan(kernel_, device_, options_);
     if (!made) throw InternalError(made.diagnostics().render());
     return std::move(*made);
-  }
-  std::int64_t kept() const {
-    auto store = store::Database::open(options_.store, store::Access::read);
-    auto rows = store->run("SELECT count(*) FROM plans");
-    return rows->empty() ? 0 : std::get<std::int64_t>(rows->front().front());
   }
   /// Measures a task of the kernel.
   void measured(const std::string& name, double latency, double interval) const {
@@ -64,17 +91,9 @@ class StoredPlans : public testing::Test {
     }
     throw InternalError("no such task: " + name);
   }
-  static bool notes(const Planned& planned, const std::string& text) {
-    for (const place::Remark& remark : planned.derived.remarks) {
-      if (remark.text.find(text) != std::string::npos) return true;
-    }
-    return false;
-  }
 
-  fs::path folder_;
   machine::Device device_;
   ir::Kernel kernel_;
-  Options options_;
 };
 
 TEST_F(StoredPlans, WhatWasMeasuredOverrulesTheModel) {
@@ -113,11 +132,7 @@ TEST_F(StoredPlans, TheSamePlanComesBack) {
 
 TEST_F(StoredPlans, APlanIsReadNotMade) {
   planned();
-  {
-    auto store = store::Database::open(options_.store, store::Access::write);
-    // A mark in what was kept shows where the next plan comes from.
-    ASSERT_TRUE(store->run("UPDATE plans SET plan = replace(plan, '\"what\":\"modulo', '\"what\":\"kept')"));
-  }
+  change(kMark);
   EXPECT_THAT(planned().candidates.at(0).what, HasSubstr("kept"));
 }
 
@@ -136,9 +151,8 @@ TEST_F(StoredPlans, AnythingElseIsAnotherPlan) {
 
 TEST_F(StoredPlans, APlanThatWasChangedIsMadeAnew) {
   Planned first = planned();
-  for (const char* broken : {"''", "'{}'", "'not JSON'", "replace(plan, 'stage 0', 'stage 9')"}) {
-    auto store = store::Database::open(options_.store, store::Access::write);
-    ASSERT_TRUE(store->run(fmt::format("UPDATE plans SET plan = {}", broken)));
+  for (const char* broken : kBroken) {
+    change(broken);
     EXPECT_EQ(text(planned()), text(first)) << broken;
   }
 }
@@ -147,15 +161,87 @@ TEST_F(StoredPlans, AFileThatCannotBeReadIsTold) {
   std::ofstream(options_.store) << std::string(200, 'x');
   Planned without = planned();
   EXPECT_FALSE(without.loops.empty());
-  EXPECT_TRUE(notes(without, "planned without what was measured: "));
-  EXPECT_TRUE(notes(without, "file is not a database"));
+  EXPECT_TRUE(notes(without.derived.remarks, "planned without what was measured: "));
+  EXPECT_TRUE(notes(without.derived.remarks, "file is not a database"));
 }
 
 TEST_F(StoredPlans, AFolderThatCannotBeWrittenIsTold) {
   options_.store = "/proc/plait/store.sqlite";
   Planned made = planned();
   EXPECT_FALSE(made.loops.empty());
-  EXPECT_TRUE(notes(made, "planned anew, and the plan is not kept: /proc/plait/store.sqlite"));
+  EXPECT_TRUE(notes(made.derived.remarks, "planned anew, and the plan is not kept: /proc/plait/store.sqlite"));
+}
+
+class StoredNpuPlans : public Stored {
+ protected:
+  StoredNpuPlans() : device_(*machine::load_device("ascend950")) {
+    kernel_ =
+        kernel_of(library_text("attention"), {{"dtype", "bf16"}, {"D", "64"}, {"block_M", "64"}, {"block_N", "64"}});
+  }
+
+  NpuPlanned planned() const {
+    auto made = plan_on_npu(kernel_, device_, options_);
+    if (!made) throw InternalError(made.diagnostics().render());
+    return std::move(*made);
+  }
+
+  machine::Device device_;
+  ir::Kernel kernel_;
+};
+
+TEST_F(StoredNpuPlans, TheSamePlanComesBack) {
+  NpuPlanned first = planned();
+  EXPECT_EQ(kept(), 1);
+  NpuPlanned again = planned();
+  EXPECT_EQ(kept(), 1);
+  EXPECT_EQ(text(first), text(again));
+  EXPECT_EQ(again.target, machine::Target::npu);
+  EXPECT_EQ(roles::print(first.derived.made.program), roles::print(again.derived.made.program));
+  EXPECT_EQ(plan::print(first.derived.made.schedule), plan::print(again.derived.made.schedule));
+  EXPECT_EQ(again.loops.at(0).loc.str(), first.loops.at(0).loc.str());
+  EXPECT_EQ(again.loops.at(0).tasks.size(), first.loops.at(0).tasks.size());
+}
+
+TEST_F(StoredNpuPlans, APlanIsReadNotMade) {
+  planned();
+  change(kMark);
+  EXPECT_THAT(planned().candidates.at(0).what, HasSubstr("kept"));
+}
+
+TEST_F(StoredNpuPlans, AnythingElseIsAnotherPlan) {
+  planned();
+  options_.kind = Kind::greedy;
+  planned();
+  EXPECT_EQ(kept(), 2);
+  options_.dims = {{"Sk", 4096}};
+  planned();
+  EXPECT_EQ(kept(), 3);
+  device_ = *machine::load_device("ascend910b");
+  planned();
+  EXPECT_EQ(kept(), 4);
+}
+
+TEST_F(StoredNpuPlans, APlanThatWasChangedIsMadeAnew) {
+  NpuPlanned first = planned();
+  for (const char* broken : kBroken) {
+    change(broken);
+    EXPECT_EQ(text(planned()), text(first)) << broken;
+  }
+}
+
+TEST_F(StoredNpuPlans, AFileThatCannotBeReadIsTold) {
+  std::ofstream(options_.store) << std::string(200, 'x');
+  NpuPlanned made = planned();
+  EXPECT_FALSE(made.loops.empty());
+  EXPECT_TRUE(notes(made.derived.made.remarks, "planned anew, and the plan is not kept: "));
+  EXPECT_TRUE(notes(made.derived.made.remarks, "file is not a database"));
+}
+
+TEST_F(StoredNpuPlans, AFolderThatCannotBeWrittenIsTold) {
+  options_.store = "/proc/plait/store.sqlite";
+  NpuPlanned made = planned();
+  EXPECT_FALSE(made.loops.empty());
+  EXPECT_TRUE(notes(made.derived.made.remarks, "planned anew, and the plan is not kept: /proc/plait/store.sqlite"));
 }
 
 }  // namespace
