@@ -21,6 +21,17 @@ struct Entry {
   std::vector<PlannedLoop> loops;
 };
 
+/// Statements outside of loops keep the program's order, in which fewer buffers may live at one time. False: they did
+/// before.
+template <typename Derived>
+bool in_program_order(Entry<Derived>& entry) {
+  if (entry.schedule.regions.empty()) return false;
+  entry.schedule.regions.clear();
+  std::erase_if(entry.loops, [](const PlannedLoop& loop) { return loop.in_program_order.has_value(); });
+  entry.told.what += ", the rest in program order";
+  return true;
+}
+
 /// The best, of those about as good as each other the first; nothing where nothing carries any of them out. `told`
 /// gets what is told of it, and of the others behind it.
 template <typename Derived>

@@ -9,6 +9,7 @@
 #include "planner/memory.h"
 #include "planner/npu_loop.h"
 #include "planner/rate.h"
+#include "planner/regions.h"
 #include "planner/reopen.h"
 
 namespace plait::planner {
@@ -55,6 +56,7 @@ class NpuPlanner {
   Result<NpuPlanned> run() {
     Diagnostics found = learn();
     if (found.has_errors()) return found;
+    if (!any_open() && !any_order()) return NpuPlanned{{}, std::move(base_)};
     Memory memory(options_, device_, base_.made.program, graphs_, costs());
     if (auto known = recall(memory)) return std::move(*known);
     NpuPlanned out = search();
@@ -64,10 +66,30 @@ class NpuPlanner {
   }
 
  private:
-  static std::vector<PlannedLoop::Task> tasks_of(const NpuLoop& loop) {
+  bool any_open() const {
+    return std::any_of(graphs_.begin(), graphs_.end(), [](const TaskGraph& graph) { return is_open(graph.asked); });
+  }
+
+  static std::vector<PlannedLoop::Task> tasks_of(const std::vector<plan::Problem::Task>& tasks) {
     std::vector<PlannedLoop::Task> out;
-    for (const plan::Problem::Task& task : loop.tasks) out.push_back({task.name, task.cost});
+    for (const plan::Problem::Task& task : tasks) out.push_back({task.name, task.cost});
     return out;
+  }
+
+  /// What a planner makes of the statements outside of loops.
+  const std::vector<TimedRegion>& orders(Kind kind) {
+    auto known = orders_.find(kind);
+    if (known != orders_.end()) return known->second;
+    std::vector<TimedRegion>& made = orders_[kind];
+    for (const OpenRegion& open : regions_) {
+      if (auto found = planner::timed(kind, open)) made.push_back(std::move(*found));
+    }
+    return made;
+  }
+
+  bool any_order() {
+    return (options_.kind != Kind::greedy && !orders(Kind::modulo).empty()) ||
+           (options_.kind != Kind::modulo && !orders(Kind::greedy).empty());
   }
 
   /// By graph; nothing is loaded by a role of its own.
@@ -90,11 +112,18 @@ class NpuPlanner {
     NpuPlanned out{{std::move(known->loops), std::move(known->candidates), known->compared, machine::Target::npu},
                    std::move(*derived)};
     for (PlannedLoop& loop : out.loops) {
+      auto region = std::find_if(regions_.begin(), regions_.end(),
+                                 [&](const OpenRegion& open) { return open.region.name == loop.loop; });
+      if (region != regions_.end()) {
+        loop.loc = region->region.loc;
+        loop.tasks = tasks_of(region->problem.tasks);
+        continue;
+      }
       auto at =
           std::find_if(loops_.begin(), loops_.end(), [&](const NpuLoop& l) { return l.graph->loop == loop.loop; });
       if (at == loops_.end()) return std::nullopt;
       loop.loc = at->graph->loc;
-      if (loop.ii > 0) loop.tasks = tasks_of(*at);
+      if (loop.ii > 0) loop.tasks = tasks_of(at->tasks);
     }
     return out;
   }
@@ -107,7 +136,7 @@ class NpuPlanner {
     const bool starts = options_.kind == Kind::modulo && entries_.back().derived;
     if (options_.kind != Kind::modulo || starts) by_weights(Kind::greedy);
     if (options_.kind == Kind::automatic) {
-      for (int stages = kMostStages; stages > 0; --stages) by_rules(stages);
+      for (int stages = any_open() ? kMostStages : 1; stages > 0; --stages) by_rules(stages);
     }
     NpuPlanned out;
     out.compared = unit_;
@@ -136,6 +165,17 @@ class NpuPlanner {
       }
       loops_.push_back(std::move(*loop));
     }
+    for (graph::StraightRegion& region : graph::regions_of(base_.kernel)) {
+      auto problem = npu_region(region, base_.kernel, device_);
+      if (!problem) continue;  // what nobody knows the cost of keeps its place
+      auto open = open_region(std::move(region), std::move(*problem));
+      if (!open) continue;
+      length_ += open->in_program_order;
+      for (const plan::Problem::Task& task : open->problem.tasks) {
+        for (const auto& [unit, cycles] : task.cost.busy) busy[unit] += cycles;
+      }
+      regions_.push_back(std::move(*open));
+    }
     auto most =
         std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most != busy.end()) unit_ = simulated(most->first);
@@ -145,7 +185,7 @@ class NpuPlanner {
 
   void by_rules(int stages) {
     Entry entry;
-    entry.told.what = fmt::format("rules, stages={}", stages);
+    entry.told.what = any_open() ? fmt::format("rules, stages={}", stages) : "rules";
     entry.schedule = base_.made.schedule;
     auto loops = put_stages(entry.schedule, graphs_, device_, stages);
     if (!loops) return;
@@ -170,11 +210,15 @@ class NpuPlanner {
         Timed made = timed(kind, *loop.graph, problem_of(loop, most), source_of(loop), modulo);
         place_of(entry.schedule, *loop.graph) = plan_of(loop, made.table, most, std::string(name_of(kind)), device_);
         tell_limits(loop, most, made.told);
-        made.told.tasks = tasks_of(loop);
+        made.told.tasks = tasks_of(loop.tasks);
         entry.loops.push_back(std::move(made.told));
       }
       level(entry.schedule);
     } while (fewer(entry.schedule, most));
+    for (const TimedRegion& made : orders(kind)) {
+      entry.schedule.regions.push_back(made.plan);
+      entry.loops.push_back(made.told);
+    }
     consider(std::move(entry));
   }
 
@@ -245,6 +289,7 @@ class NpuPlanner {
 
   void consider(Entry entry) {
     auto derived = npu::carry_out(base_.kernel, graphs_, device_, entry.schedule);
+    if (!derived && in_program_order(entry)) derived = npu::carry_out(base_.kernel, graphs_, device_, entry.schedule);
     if (derived) {
       entry.derived = std::move(*derived);
       entry.told.predicted =
@@ -260,7 +305,9 @@ class NpuPlanner {
   npu::Derived base_;
   std::vector<TaskGraph> graphs_;
   std::vector<NpuLoop> loops_;  ///< by graph
-  MostVersions single_;         ///< buffers of one version
+  std::vector<OpenRegion> regions_;
+  std::map<Kind, std::vector<TimedRegion>> orders_;
+  MostVersions single_;  ///< buffers of one version
   sim::Unit unit_ = sim::Unit::cube;
   std::int64_t length_ = 0;  ///< cycles of an iteration of each loop, nothing overlapping
   std::vector<Entry> entries_;
@@ -276,7 +323,7 @@ Result<NpuPlanned> plan_on_npu(const ir::Kernel& kernel, const machine::Device& 
   }
   auto base = npu::derive(kernel, device);
   if (!base) return base.diagnostics();
-  if (options.kind == Kind::rules || !is_open(kernel)) return NpuPlanned{{}, std::move(*base)};
+  if (options.kind == Kind::rules) return NpuPlanned{{}, std::move(*base)};
   return NpuPlanner(device, options, std::move(*base)).run();
 }
 

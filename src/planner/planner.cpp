@@ -381,16 +381,6 @@ class Planner {
     return true;
   }
 
-  /// Statements outside of loops keep the program's order, in which fewer fragments may live at one time. False: they
-  /// did before.
-  static bool in_program_order(Entry& entry) {
-    if (entry.schedule.regions.empty()) return false;
-    entry.schedule.regions.clear();
-    std::erase_if(entry.loops, [](const PlannedLoop& loop) { return loop.in_program_order.has_value(); });
-    entry.told.what += ", the rest in program order";
-    return true;
-  }
-
   /// Derives and predicts; false where nothing carries it out.
   bool consider(Entry entry) {
     pipeline::DeriveOptions how{options_.assumptions, entry.schedule, &graphs_};
@@ -405,7 +395,7 @@ class Planner {
       lacks_registers_ = why.rule == Rule::schedule_registers || why.rule == Rule::place_registers;
       bool memory = why.rule == Rule::schedule_memory || why.rule == Rule::pipeline_capacity;
       if (memory && shrink(entry.schedule)) continue;
-      if (lacks_registers_ && in_program_order(entry)) continue;
+      if (in_program_order(entry)) continue;
       entry.told.refused = why.message;
       entries_.push_back(std::move(entry));
       return false;

@@ -45,8 +45,8 @@ std::optional<Outcome> planned(const ir::Kernel& kernel, const machine::Device& 
   if (!npu && place::missing_features(kernel, device).has_errors()) return std::nullopt;
   const bool open = planner::is_open(kernel);
   if (npu) {
-    if (!open) return std::nullopt;
     auto made = planner::plan_on_npu(kernel, device, options);
+    if (!open && (!made || made->derived.made.schedule.regions.empty())) return std::nullopt;
     if (!made) return failed(made.diagnostics());
     return deliver(made->derived.made.schedule, notes_of(made->derived.made.remarks));
   }

@@ -202,5 +202,39 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values("ascend950", "ascend910b")),
     [](const auto& at) { return fmt::format("{}_{}", std::get<0>(at.param), std::get<1>(at.param)); });
 
+/// What the vector cores store of their own goes beside the product of the cube.
+TEST(NpuPlanner, StatementsOutsideOfLoops) {
+  const ir::Kernel kernel = plan::test::kernel_of(R"(
+kernel straight(A: in bf16[M, 128], B: in bf16[N, 128], X: in bf16[M, 128], Y: out f32[M, 128], Z: out f32[M, 128]):
+  grid bm = ceildiv(M, 128)
+  A_s = shared bf16[128, 128]
+  B_s = shared bf16[128, 128]
+  X_s = shared bf16[128, 128]
+  S = fragment f32[128, 128]
+  x = fragment f32[128, 128]
+  copy(X[bm * 128, 0], X_s)
+  copy(X_s, x)
+  for i, j in parallel(128, 128):
+    x[i, j] = exp2(x[i, j]) * 2.0 + 1.0
+  copy(A[bm * 128, 0], A_s)
+  copy(B[0, 0], B_s)
+  gemm(A_s, B_s, S, trans_B=true, clear_accum=true)
+  for i, j in parallel(128, 128):
+    S[i, j] = S[i, j] * 0.5
+  copy(x, Y[bm * 128, 0])
+  copy(S, Z[bm * 128, 0])
+)");
+  for (const char* device : {"ascend950", "ascend910b"}) {
+    Options options;
+    options.kind = Kind::modulo;
+    auto made = plan_on_npu(kernel, *machine::load_device(device), options);
+    ASSERT_TRUE(made.ok()) << made.diagnostics().render();
+    ASSERT_EQ(made->loops.size(), 1U) << text(*made);
+    EXPECT_LT(made->loops[0].ii, *made->loops[0].in_program_order);
+    EXPECT_EQ(made->derived.made.schedule.regions.size(), 1U);
+    EXPECT_NE(text(*made).find("in the order of the program"), std::string::npos) << text(*made);
+  }
+}
+
 }  // namespace
 }  // namespace plait::planner
