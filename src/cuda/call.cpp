@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "cuda/pieces.h"
 #include "runtime/workspace.h"
 
 namespace plait::cuda {
@@ -140,7 +139,7 @@ void CallBinder::check_piece(const ir::BufferDecl& buffer, const ir::TensorView&
 }
 
 void CallBinder::check_pieces() {
-  auto wanted = pieces(program_);
+  const auto& wanted = kernel_.pieces();
   std::size_t next = 0;
   for (const ir::Param& param : program_.params) {
     if (param.kind == ir::ParamKind::scalar) continue;

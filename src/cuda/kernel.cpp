@@ -6,6 +6,7 @@
 
 #include "cuda/architecture.h"
 #include "cuda/errors.h"
+#include "roles/head.h"
 #include "roles/signature.h"
 
 namespace plait::cuda {
@@ -42,23 +43,29 @@ Diagnostics check_device(const emit::cuda::Module& module, const Code& code, con
 
 }  // namespace
 
-Kernel::Kernel(roles::Program program, emit::cuda::Module module, Code code)
-    : program_(std::move(program)),
+CallForm call_form(const roles::Program& program) { return {roles::head_of(program), pieces(program)}; }
+
+Kernel::Kernel(const roles::Program& program, emit::cuda::Module module, Code code)
+    : Kernel(call_form(program), roles::print(program), std::move(module), std::move(code)) {}
+
+Kernel::Kernel(CallForm form, std::string text, emit::cuda::Module module, Code code)
+    : form_(std::move(form)),
+      text_(std::move(text)),
       module_(std::move(module)),
       code_(std::move(code)),
-      signature_(roles::call_signature(program_)) {}
+      signature_(roles::call_signature(form_.head)) {}
 
 Result<std::shared_ptr<const LoadedKernel>> Kernel::load(const Context& context) const {
   std::lock_guard lock(mutex_);
   if (auto found = loaded_.find(context.id); found != loaded_.end()) return found->second;
-  Diagnostics wrong = check_device(module_, code_, context.device, program_.loc);
+  Diagnostics wrong = check_device(module_, code_, context.device, form_.head.loc);
   if (wrong.has_errors()) return wrong;
   const Driver& driver = *context.driver;
   auto start = std::chrono::steady_clock::now();
   std::string what = fmt::format("loading {}", module_.entry);
   ModuleHandle module = nullptr;
   if (Status status = driver.load_module(&module, code_.cubin.data()); status != Status::ok)
-    return check(driver, status, what, program_.loc);
+    return check(driver, status, what, form_.head.loc);
   auto kernel = std::make_shared<LoadedKernel>(driver, module);
   Status status = driver.function(&kernel->function, module, module_.entry.c_str());
   auto step = [&](auto call, auto... args) {
@@ -70,7 +77,7 @@ Result<std::shared_ptr<const LoadedKernel>> Kernel::load(const Context& context)
     step(driver.set_function_attribute, kernel->function, FunctionAttribute::non_portable_cluster, 1);
   step(driver.function_attribute, &kernel->registers, FunctionAttribute::registers, kernel->function);
   step(driver.function_attribute, &kernel->local_bytes, FunctionAttribute::local_bytes, kernel->function);
-  if (status != Status::ok) return check(driver, status, what, program_.loc);
+  if (status != Status::ok) return check(driver, status, what, form_.head.loc);
   kernel->load_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   std::shared_ptr<const LoadedKernel> ready = std::move(kernel);
   loaded_.emplace(context.id, ready);

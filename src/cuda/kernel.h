@@ -6,6 +6,7 @@
 
 #include "cuda/compile.h"
 #include "cuda/context.h"
+#include "cuda/pieces.h"
 
 namespace plait::cuda {
 
@@ -23,12 +24,24 @@ struct LoadedKernel {
   double load_ms = 0;
 };
 
+/// What calls of a role program have to know of it.
+struct CallForm {
+  roles::Program head;  ///< see roles::head_of
+  std::map<const ir::BufferDecl*, Piece> pieces;
+};
+CallForm call_form(const roles::Program& program);
+
 /// A compiled role program: what compilation left, and its code in every context that has used it.
 class Kernel {
  public:
-  Kernel(roles::Program program, emit::cuda::Module module, Code code);
+  Kernel(const roles::Program& program, emit::cuda::Module module, Code code);
+  /// The same without what its threads do; `text` is the whole program.
+  Kernel(CallForm form, std::string text, emit::cuda::Module module, Code code);
 
-  const roles::Program& program() const { return program_; }
+  /// The head alone.
+  const roles::Program& program() const { return form_.head; }
+  const std::map<const ir::BufferDecl*, Piece>& pieces() const { return form_.pieces; }
+  const std::string& text() const { return text_; }  ///< of the role program
   const emit::cuda::Module& module() const { return module_; }
   const Code& code() const { return code_; }
   /// The parameters, dims and conditions as a kernel that runtime/bind.h can check calls of.
@@ -38,7 +51,8 @@ class Kernel {
   Result<std::shared_ptr<const LoadedKernel>> load(const Context& context) const;
 
  private:
-  roles::Program program_;
+  CallForm form_;
+  std::string text_;
   emit::cuda::Module module_;
   Code code_;
   ir::Kernel signature_;

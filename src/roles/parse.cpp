@@ -66,6 +66,18 @@ Program RoleParser::program(const lang::Bindings& bindings) {
   return std::move(program_);
 }
 
+Program RoleParser::head() {
+  if (!at_name("roles")) {
+    fail(Rule::roles_file, cur(), fmt::format("expected 'roles' at the start of the head, found {}", found()));
+    return {};
+  }
+  header({});
+  block("the head of the program", [&] { head_line(); });
+  if (program_.launch.empty() && errors_.empty())
+    bind_.diags().error(Rule::roles_head, program_.loc, "the head has no launch");
+  return std::move(program_);
+}
+
 /// `roles NAME(parameters; compile-time parameters) device MODEL [with BUILTIN as NAME, …]`
 void RoleParser::header(const lang::Bindings& bindings) {
   advance();

@@ -19,6 +19,8 @@ class RoleParser : public syntax::Parser {
       : Parser(source, lexed, errors), bind_(diags) {}
 
   Program program(const lang::Bindings& bindings);
+  /// What stands before the roles: see head.h.
+  Program head();
 
  private:
   using Tok = syntax::Tok;

@@ -12,20 +12,6 @@ namespace {
 /// Longer headers give each parameter a line of its own.
 constexpr std::size_t kMaxLine = 120;
 
-std::string_view direction(ir::ParamKind kind) {
-  switch (kind) {
-    case ir::ParamKind::in:
-      return "in";
-    case ir::ParamKind::out:
-      return "out";
-    case ir::ParamKind::inout:
-      return "inout";
-    case ir::ParamKind::scalar:
-      break;
-  }
-  return "";
-}
-
 std::string param_text(const ir::Param& param) {
   if (param.kind == ir::ParamKind::scalar) {
     std::string value = param.default_value != nullptr ? " = " + ir::typed_text(param.default_value) : "";
@@ -33,18 +19,8 @@ std::string param_text(const ir::Param& param) {
   }
   const ir::BufferDecl& b = *param.buffer;
   std::string strides = b.strides.empty() ? "" : fmt::format(" strides [{}]", ir::exprs_text(b.strides));
-  return fmt::format("{}: {} {}[{}]{}", b.name, direction(param.kind), ir::dtype_name(b.type), ir::exprs_text(b.shape),
-                     strides);
-}
-
-/// ` with block as block_2` for the builtins that do not have their usual names.
-std::string renamed_text(const Builtins& builtins) {
-  std::string out;
-  for (const BuiltinName& builtin : builtin_names()) {
-    const std::string& name = (builtins.*builtin.var)->name;
-    if (name != builtin.name) out += fmt::format("{} {} as {}", out.empty() ? " with" : ",", builtin.name, name);
-  }
-  return out;
+  return fmt::format("{}: {} {}[{}]{}", b.name, direction_text(param.kind), ir::dtype_name(b.type),
+                     ir::exprs_text(b.shape), strides);
 }
 
 std::string header_text(const Program& p) {
@@ -71,17 +47,6 @@ std::string head_text(const Program& p) {
   return out;
 }
 
-std::string declaration(const WorkspaceDecl& workspace) {
-  const ir::BufferDecl& b = *workspace.buffer;
-  return fmt::format("  workspace {}: {}[{}]{}\n", b.name, ir::dtype_name(b.type), ir::exprs_text(b.shape),
-                     workspace.zero ? " zero" : "");
-}
-
-std::string declaration(const MapDecl& map) {
-  return fmt::format("  map {} = {} box [{}]{}\n", map.name, map.tensor->name, fmt::join(map.box, ", "),
-                     swizzle_text(map.swizzle));
-}
-
 std::string declaration(const SmemDecl& smem) {
   std::string at = smem.offset ? fmt::format(" at {}", *smem.offset) : "";
   return fmt::format("  smem {}{}\n", text_of(smem), at);
@@ -103,6 +68,40 @@ std::string role_text(const Role& role) {
 }
 
 }  // namespace
+
+std::string_view direction_text(ir::ParamKind kind) {
+  switch (kind) {
+    case ir::ParamKind::in:
+      return "in";
+    case ir::ParamKind::out:
+      return "out";
+    case ir::ParamKind::inout:
+      return "inout";
+    case ir::ParamKind::scalar:
+      break;
+  }
+  return "";
+}
+
+std::string renamed_text(const Builtins& builtins) {
+  std::string out;
+  for (const BuiltinName& builtin : builtin_names()) {
+    const std::string& name = (builtins.*builtin.var)->name;
+    if (name != builtin.name) out += fmt::format("{} {} as {}", out.empty() ? " with" : ",", builtin.name, name);
+  }
+  return out;
+}
+
+std::string declaration_text(const WorkspaceDecl& workspace) {
+  const ir::BufferDecl& b = *workspace.buffer;
+  return fmt::format("  workspace {}: {}[{}]{}", b.name, ir::dtype_name(b.type), ir::exprs_text(b.shape),
+                     workspace.zero ? " zero" : "");
+}
+
+std::string declaration_text(const MapDecl& map) {
+  return fmt::format("  map {} = {} box [{}]{}", map.name, map.tensor->name, fmt::join(map.box, ", "),
+                     swizzle_text(map.swizzle));
+}
 
 std::string_view swizzle_text(Swizzle swizzle) {
   switch (swizzle) {
@@ -127,8 +126,8 @@ std::string text_of(const SmemDecl& decl) {
 
 std::string print(const Program& p) {
   std::string out = header_text(p) + head_text(p);
-  for (const Workspace& workspace : p.workspaces) out += declaration(*workspace);
-  for (const Map& map : p.maps) out += declaration(*map);
+  for (const Workspace& workspace : p.workspaces) out += declaration_text(*workspace) + "\n";
+  for (const Map& map : p.maps) out += declaration_text(*map) + "\n";
   for (const Smem& smem : p.smem) out += declaration(*smem);
   for (const Channel& channel : p.channels) out += declaration(*channel);
   for (const Mbar& mbar : p.mbars) out += fmt::format("  mbar {}[{}] count {}\n", mbar->name, mbar->size, mbar->count);

@@ -19,6 +19,14 @@ std::string text_of(const TensorRef& ref);
 std::string text_of(const SmemDecl& decl);
 /// `name: bf16[64, 128] wgmma_a`
 std::string text_of(const FragmentDecl& decl);
+/// `  workspace parts: f32[tiles, 128] zero`
+std::string declaration_text(const WorkspaceDecl& workspace);
+/// `  map A_map = A box [128, 64] swizzle 128`
+std::string declaration_text(const MapDecl& map);
+/// in, out or inout; nothing for a scalar.
+std::string_view direction_text(ir::ParamKind kind);
+/// ` with block as block_2` for the builtins that do not have their usual names.
+std::string renamed_text(const Builtins& builtins);
 std::string_view swizzle_text(Swizzle swizzle);  ///< " swizzle 128", or nothing
 std::string_view kind_name(FragmentKind kind);
 std::string_view reduce_name(ReduceOp op);

@@ -28,6 +28,7 @@ Diagnostics Errors::merge(const Errors& a, const Errors& b) {
 
 Loc Errors::loc(int line, int column, std::size_t length) const {
   constexpr std::size_t kLongest = 1 << 20;
+  if (line > 0 && static_cast<std::size_t>(line) <= lines_.size()) return lines_[static_cast<std::size_t>(line) - 1];
   return {source_, line, column, static_cast<int>(std::clamp<std::size_t>(length, 1, kLongest))};
 }
 

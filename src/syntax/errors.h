@@ -12,7 +12,9 @@ namespace plait::syntax {
 /// read to its end.
 class Errors {
  public:
-  explicit Errors(SourceRef source) : source_(std::move(source)) {}
+  /// `lines`: where each line of the text came from, for a text that was printed from another one; empty: from here.
+  explicit Errors(SourceRef source, std::vector<Loc> lines = {})
+      : source_(std::move(source)), lines_(std::move(lines)) {}
 
   /// The result is valid until the next call; when full() it is a scrap that is thrown away.
   Diagnostic& add(Rule rule, Loc loc, std::string message, std::string fix = {});
@@ -30,6 +32,7 @@ class Errors {
   static constexpr std::size_t kMax = 20;
 
   SourceRef source_;
+  std::vector<Loc> lines_;
   std::vector<Diagnostic> list_;
   Diagnostic scrap_;
 };

@@ -271,7 +271,7 @@ TEST_F(LaunchTest, ReportsWhatTheDriverRefuses) {
 TEST_F(LaunchTest, ReportsACodelessKernel) {
   roles::Program program = kernel->program();
   emit::cuda::Module module = kernel->module();
-  kernel = std::make_unique<Kernel>(std::move(program), std::move(module), Code{});
+  kernel = std::make_unique<Kernel>(program, std::move(module), Code{});
   EXPECT_REPORTS(findings(), Rule::gpu_compile, "product was not compiled: only its source was asked for");
 }
 
