@@ -11,8 +11,6 @@ if(PLAIT_CCACHE)
 endif()
 
 add_library(plait_options INTERFACE)
-# By which plans of one build are told from those of another.
-target_link_options(plait_options INTERFACE -Wl,--build-id)
 target_include_directories(plait_options INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(plait_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -129,5 +127,5 @@ function(plait_unit_test name)
     endif()
   endif()
   # What was measured or planned before on this machine would change what tests see.
-  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit ENVIRONMENT PLAIT_STORE=none)
+  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit ENVIRONMENT "PLAIT_STORE=none;PLAIT_CACHE=none")
 endfunction()

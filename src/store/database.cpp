@@ -13,7 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kVersion = 1;              // of the tables
 constexpr int kBusyMilliseconds = 5000;  // for which another process may hold the file
 
 constexpr std::string_view kTables = R"(
@@ -53,6 +52,11 @@ Value column(sqlite3_stmt* statement, int at) {
   switch (sqlite3_column_type(statement, at)) {
     case SQLITE_INTEGER:
       return std::int64_t{sqlite3_column_int64(statement, at)};
+    case SQLITE_BLOB: {
+      const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, at));
+      auto count = static_cast<std::size_t>(sqlite3_column_bytes(statement, at));
+      return bytes != nullptr ? std::string(bytes, count) : std::string();
+    }
     case SQLITE_FLOAT:
       return sqlite3_column_double(statement, at);
     default: {
@@ -65,6 +69,11 @@ Value column(sqlite3_stmt* statement, int at) {
 
 }  // namespace
 
+const Form& store_form() {
+  static const Form form{kTables, 1, 0, Rule::store_file};
+  return form;
+}
+
 std::string text_of(const Value& value) {
   const auto* found = std::get_if<std::string>(&value);
   return found != nullptr ? *found : std::string();
@@ -75,14 +84,16 @@ double number_of(const Value& value) {
                     value);
 }
 
-std::string default_path() {
-  std::string named = environment("PLAIT_STORE");
+std::string in_user_cache(const char* variable, const char* name) {
+  std::string named = environment(variable);
   if (named == "none") return {};
   if (!named.empty()) return named;
   std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
-  if (!cache.empty()) return (fs::path(cache) / "plait" / "store.sqlite").string();
-  return home.empty() ? std::string() : (fs::path(home) / ".cache" / "plait" / "store.sqlite").string();
+  if (!cache.empty()) return (fs::path(cache) / "plait" / name).string();
+  return home.empty() ? std::string() : (fs::path(home) / ".cache" / "plait" / name).string();
 }
+
+std::string default_path() { return in_user_cache("PLAIT_STORE", "store.sqlite"); }
 
 void Database::Close::operator()(sqlite3* handle) const { sqlite3_close(handle); }
 Database::Database(Database&& other) noexcept = default;
@@ -92,18 +103,18 @@ Database::~Database() = default;
 Diagnostics Database::failure(const std::string& what) const {
   Diagnostics found;
   std::string why = handle_ != nullptr ? sqlite3_errmsg(handle_.get()) : "no memory";
-  found.error(Rule::store_file, {}, fmt::format("{}: {}: {}", path_, what, why));
+  found.error(form_->rule, {}, fmt::format("{}: {}: {}", path_, what, why));
   return found;
 }
 
-Result<Database> Database::open(const std::string& path, Access access) {
-  Database database(path);
+Result<Database> Database::open(const std::string& path, Access access, const Form& form) {
+  Database database(path, form);
   std::error_code error;
   if (access == Access::read && !fs::exists(path, error)) return database;
   fs::path folder = fs::path(path).parent_path();
   if (access == Access::write && !folder.empty() && !fs::create_directories(folder, error) && error) {
     Diagnostics found;
-    found.error(Rule::store_file, {}, fmt::format("{}: its folder cannot be made: {}", path, error.message()));
+    found.error(form.rule, {}, fmt::format("{}: its folder cannot be made: {}", path, error.message()));
     return found;
   }
   int flags = SQLITE_OPEN_NOMUTEX |
@@ -123,20 +134,24 @@ Diagnostics Database::prepare(Access access) const {
   if (auto begun = run("BEGIN"); !begun) return begun.diagnostics();
   auto version = run("PRAGMA user_version");
   if (!version) return version.diagnostics();
+  auto application = run("PRAGMA application_id");
+  if (!application) return application.diagnostics();
   auto tables = run("SELECT count(*) FROM sqlite_master");
   if (!tables) return tables.diagnostics();
   if (auto ended = run("COMMIT"); !ended) return ended.diagnostics();
   auto is = std::get<std::int64_t>(version->front().front());
-  if (is == kVersion) return {};
+  auto of = std::get<std::int64_t>(application->front().front());
+  if (is == form_->version && of == form_->application) return {};
   const bool empty = std::get<std::int64_t>(tables->front().front()) == 0;
   if (!empty || is != 0) {
     Diagnostics found;
-    found.error(Rule::store_file, {},
+    found.error(form_->rule, {},
                 fmt::format("{}: it is a database of another program, or of another version of plait", path_));
     return found;
   }
   if (access == Access::read) return {};
-  std::string sql = fmt::format("BEGIN IMMEDIATE;{}PRAGMA user_version={};COMMIT;", kTables, kVersion);
+  std::string sql = fmt::format("BEGIN IMMEDIATE;{}PRAGMA application_id={};PRAGMA user_version={};COMMIT;",
+                                form_->tables, form_->application, form_->version);
   if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
     return failure("its tables cannot be made");
   return {};

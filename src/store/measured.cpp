@@ -37,6 +37,16 @@ Diagnostics put_measured(const Database& database, const std::string& device, co
   return done ? Diagnostics() : done.diagnostics();
 }
 
+Result<std::string> all_measured(const Database& database, const std::string& device) {
+  auto rows =
+      database.run("SELECT shape, latency, interval, registers FROM tasks WHERE device = ? ORDER BY shape", {device});
+  if (!rows) return rows.diagnostics();
+  std::string out;
+  for (const Row& row : *rows)
+    out += fmt::format("{}\n{} {} {}\n", text_of(row[0]), number_of(row[1]), number_of(row[2]), number_of(row[3]));
+  return out;
+}
+
 std::string now() {
   std::time_t time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));

@@ -23,6 +23,9 @@ Result<std::optional<Measured>> find_measured(const Database& database, const st
 Diagnostics put_measured(const Database& database, const std::string& device, const std::string& shape,
                          const Measured& measured);
 
+/// Text of all that was measured for a device; empty where nothing was.
+Result<std::string> all_measured(const Database& database, const std::string& device);
+
 /// UTC, ISO 8601.
 std::string now();
 

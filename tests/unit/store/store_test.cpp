@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "store/code_folder.h"
 #include "store/measured.h"
 #include "store/plans.h"
 #include "store/runs.h"
@@ -194,8 +195,21 @@ TEST(DefaultPath, FollowsTheEnvironment) {
   EXPECT_EQ(default_path(), "");
 }
 
-TEST(Build, HasAnId) {
-  EXPECT_THAT(build(), testing::MatchesRegex("plait [0-9.]+ [0-9a-f]+"));
+TEST(DefaultPath, OfCompiledCodeFollowsTheEnvironment) {
+  Environment home("HOME", "/home/u");
+  Environment cache("XDG_CACHE_HOME", nullptr);
+  Environment unset("PLAIT_CACHE", nullptr);
+  EXPECT_EQ(default_code_folder(), "/home/u/.cache/plait/code");
+  {
+    Environment none("PLAIT_CACHE", "none");
+    EXPECT_EQ(default_code_folder(), "");
+  }
+  Environment named("PLAIT_CACHE", "/here");
+  EXPECT_EQ(default_code_folder(), "/here");
+}
+
+TEST(Build, HasTheDigestOfItsSources) {
+  EXPECT_THAT(build(), testing::MatchesRegex("plait [0-9.]+ [0-9a-f]{16}"));
   EXPECT_EQ(build(), build());
 }
 
