@@ -34,6 +34,9 @@ struct plait_roles {
   plait::cuda::Built built;
   std::string report;
   std::unique_ptr<plait::api::Variants> variants;  ///< null: of a role program, which is what it is
+  plait::Diagnostics remarks;                      ///< about the folder of compiled code
+  plait::place::Assumptions assumptions;           ///< of a tile program: with which it was placed
+  std::size_t tile_requires = 0;                   ///< conditions of the signature that are the tile program's
 };
 
 struct plait_launch {
@@ -45,6 +48,9 @@ namespace plait::api {
 plait_dtype to_c(ir::DType type);
 /// Nothing for a number outside the enum, which C callers can pass.
 std::optional<ir::DType> from_c(std::int32_t type);
+
+/// With its report, without variants.
+std::unique_ptr<plait_roles> handle_of(jit::Compiled compiled);
 
 plait_diagnostics* to_c(const Diagnostics& diagnostics);
 plait_diagnostics* internal_error(const std::string& what);

@@ -4,11 +4,10 @@
 #include "arguments.h"
 #include "cuda/architecture.h"
 #include "handles.h"
+#include "jit/jit.h"
 #include "machine/load.h"
-#include "pipeline/assume.h"
-#include "pipeline/derive.h"
+#include "plan/schedule.h"
 #include "roles/parse.h"
-#include "runtime/frontend.h"
 
 using plait::Diagnostics;
 using plait::api::guarded;
@@ -16,6 +15,7 @@ using plait::api::read_arguments;
 using plait::api::read_bindings;
 using plait::api::read_options;
 namespace cuda = plait::cuda;
+namespace jit = plait::jit;
 
 namespace {
 
@@ -41,54 +41,41 @@ std::optional<plait::planner::Kind> planner_of(const plait_roles_options& given)
   return plait::planner::kind_of(given.planner != nullptr ? given.planner : "auto");
 }
 
-/// The tile program with all that the options say of it. Precondition: the planner is one.
-Result<plait::api::TileProgram> read_tile(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
-                                          const plait_roles_options& given) {
-  auto file = plait::syntax::parse(source);
-  if (!file) return file.diagnostics();
-  auto name = plait::runtime::choose_kernel(*file, given.kernel != nullptr ? given.kernel : "");
-  if (!name) return name.diagnostics();
-  auto kernel = plait::runtime::build_kernel(*file, *name, bindings);
-  if (!kernel) return kernel.diagnostics();
+/// What is asked for. Precondition: the planner is one.
+Result<jit::Request> read_request(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
+                                  const plait_roles_options& given, const std::map<std::string, std::int64_t>& dims) {
+  jit::Request request;
+  request.source = source;
+  request.bindings = bindings;
+  request.build = build_options(given);
+  if (plait::roles::is_role_text(source->text())) return request;
+  request.kernel = given.kernel != nullptr ? given.kernel : "";
+  request.planner = *planner_of(given);
+  request.dims = dims;
   std::string device = given.device != nullptr ? given.device : "";
-  std::optional<plait::plan::Schedule> schedule;
   if (given.schedule != nullptr) {
-    auto read = plait::plan::parse(std::make_shared<plait::SourceFile>("<schedule>", given.schedule));
+    request.schedule = std::make_shared<plait::SourceFile>("<schedule>", given.schedule);
+    auto read = plait::plan::parse(request.schedule);
     if (!read) return read.diagnostics();
     if (device.empty()) device = read->device;
-    schedule = std::move(*read);
   }
   auto model = plait::machine::load_device(device.empty() ? "h200" : device);
   if (!model) return model.diagnostics();
-  return plait::api::TileProgram{std::move(*kernel), std::move(*model), std::move(schedule), *planner_of(given)};
-}
-
-plait_roles* handle(cuda::Built built, std::unique_ptr<plait::api::Variants> variants) {
-  std::string report = cuda::report_json(built);
-  return new plait_roles{std::move(built), std::move(report), std::move(variants)};
+  request.device = std::move(*model);
+  return request;
 }
 
 Result<plait_roles*> build(const plait::SourceRef& source, const plait::lang::Bindings& bindings,
                            const plait_roles_options& given, const std::map<std::string, std::int64_t>& dims) {
-  cuda::BuildOptions options = build_options(given);
-  if (plait::roles::is_role_text(source->text())) {
-    auto built = cuda::build(source, bindings, options);
-    if (!built) return built.diagnostics();
-    return handle(std::move(*built), nullptr);
-  }
-  auto program = read_tile(source, bindings, given);
-  if (!program) return program.diagnostics();
-  if (options.architecture.empty()) options.architecture = program->device.arch;
-  plait::place::Assumptions assumed = plait::pipeline::assume(program->kernel, dims);
-  program->dims = dims;
-  auto derived = plait::api::derive(*program, assumed);
-  if (!derived) return derived.diagnostics();
-  auto built = cuda::build(std::move(derived->program), options);
-  if (!built) return built.diagnostics();
+  auto request = read_request(source, bindings, given, dims);
+  if (!request) return request.diagnostics();
+  auto compiled = jit::compile(*request);
+  if (!compiled) return compiled.diagnostics();
+  auto roles = plait::api::handle_of(std::move(*compiled));
   // A text that stands for the emitted one is of one kernel.
-  if (given.cuda_source != nullptr) return handle(std::move(*built), nullptr);
-  return handle(std::move(*built),
-                std::make_unique<plait::api::Variants>(std::move(*program), std::move(options), std::move(assumed)));
+  if (request->device && given.cuda_source == nullptr)
+    roles->variants = std::make_unique<plait::api::Variants>(std::move(*request), *roles);
+  return roles.release();
 }
 
 /// Nothing where one is no extent: an integer of 64 bits from 0 on.
@@ -152,6 +139,7 @@ plait_status plait_roles_compile(const char* name, const char* text, size_t leng
     }
     *compiled = *built;
     found = (*built)->built.kernel->code().warnings;
+    found.append((*built)->remarks);
     return PLAIT_OK;
   });
 }

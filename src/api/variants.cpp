@@ -1,43 +1,47 @@
 #include "variants.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <algorithm>
 
 #include "handles.h"
 #include "pipeline/assume.h"
+#include "planner/memory.h"
 
 namespace plait::api {
 
-Variants::Variants(TileProgram program, cuda::BuildOptions options, place::Assumptions first)
-    : program_(std::move(program)), options_(std::move(options)), first_(std::move(first)) {}
-Variants::~Variants() = default;
-
-Result<pipeline::Derived> derive(const TileProgram& program, const place::Assumptions& assumptions) {
-  planner::Options options{program.planner, assumptions, program.dims};
-  options.store = store::default_path();
-  return planner::derive(program.kernel, program.device, program.schedule, options);
+std::unique_ptr<plait_roles> handle_of(jit::Compiled compiled) {
+  auto made = std::make_unique<plait_roles>();
+  made->report = cuda::report_json(compiled.built);
+  made->built = std::move(compiled.built);
+  made->remarks = std::move(compiled.remarks);
+  made->assumptions = std::move(compiled.assumptions);
+  made->tile_requires = compiled.tile_requires;
+  return made;
 }
+
+Variants::Variants(jit::Request request, const plait_roles& first)
+    : request_(std::move(request)), signature_(first.built.kernel->signature()), first_(first.assumptions) {
+  // Of what the role program asks for besides, the kernel that serves a call speaks.
+  auto& all = signature_.requires_;
+  all.erase(all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), first.tile_requires)), all.end());
+}
+Variants::~Variants() = default;
 
 Result<const plait_roles*> Variants::serving(const runtime::Args& args) {
   runtime::Args call = args;
   // runtime::bind() calls the device that the kernel runs on the host.
   for (auto& [name, tensor] : call.tensors) tensor.device = "host";
-  auto bound = runtime::bind(program_.kernel, call);
+  auto bound = runtime::bind(signature_, call);
   if (!bound) return nullptr;
-  place::Assumptions found = pipeline::assume(program_.kernel, *bound);
+  place::Assumptions found = pipeline::assume(signature_, *bound);
   if (found == first_) return nullptr;
-  std::string key = fmt::format("{} | {} | {}", fmt::join(found.unaligned, " "), fmt::join(found.ragged, " "),
-                                fmt::join(found.straddling, " "));
-  for (const auto& [name, bytes] : found.granules) key += fmt::format(" | {} {}", name, bytes);
   std::lock_guard lock(mutex_);
-  std::unique_ptr<plait_roles>& variant = others_[key];
+  std::unique_ptr<plait_roles>& variant = others_[planner::text_of(found)];
   if (variant != nullptr) return variant.get();
-  auto derived = derive(program_, found);
-  if (!derived) return derived.diagnostics();
-  auto built = cuda::build(std::move(derived->program), options_);
-  if (!built) return built.diagnostics();
-  std::string report = cuda::report_json(*built);
-  variant = std::make_unique<plait_roles>(plait_roles{std::move(*built), std::move(report), nullptr});
+  jit::Request request = request_;
+  request.assumptions = std::move(found);
+  auto compiled = jit::compile(request);
+  if (!compiled) return compiled.diagnostics();
+  variant = handle_of(std::move(*compiled));
   return variant.get();
 }
 

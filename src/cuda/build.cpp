@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "cuda/architecture.h"
 #include "machine/load.h"
 #include "roles/parse.h"
 #include "roles/verify.h"
+#include "support/jit.h"
 #include "support/json.h"
 
 namespace plait::cuda {
@@ -40,22 +39,9 @@ Result<std::string> choose_architecture(const roles::Program& program, const std
   return found;
 }
 
-class Clock {
- public:
-  explicit Clock(std::vector<Step>& steps) : steps_(steps) {}
-  void lap(std::string_view name) {
-    auto now = std::chrono::steady_clock::now();
-    steps_.push_back({name, std::chrono::duration<double, std::milli>(now - last_).count()});
-    last_ = now;
-  }
-
- private:
-  std::vector<Step>& steps_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
 Result<Code> compile_module(const emit::cuda::Module& module, const BuildOptions& options, const Loc& loc) {
   if (options.source_only) return Code{};
+  if (Diagnostics no = options.ahead ? Diagnostics() : check_jit(module.entry, loc); no.has_errors()) return no;
   auto compiler = nvrtc();
   if (!compiler) return compiler.diagnostics();
   return compile(**compiler, module, options.compile, loc);
@@ -63,9 +49,15 @@ Result<Code> compile_module(const emit::cuda::Module& module, const BuildOptions
 
 }  // namespace
 
+void StepClock::lap(std::string_view name) {
+  auto now = std::chrono::steady_clock::now();
+  steps_.push_back({name, std::chrono::duration<double, std::milli>(now - last_).count()});
+  last_ = now;
+}
+
 Result<Built> build(roles::Program program, const BuildOptions& options, Diagnostics warnings) {
   Built built;
-  Clock clock(built.steps);
+  StepClock clock(built.steps);
   auto architecture = choose_architecture(program, options.architecture);
   if (!architecture) return architecture.diagnostics();
   auto module = emit::cuda::emit(program, *architecture);
@@ -77,13 +69,13 @@ Result<Built> build(roles::Program program, const BuildOptions& options, Diagnos
   clock.lap("nvrtc");
   warnings.append(code->warnings);
   code->warnings = std::move(warnings);
-  built.kernel = std::make_shared<const Kernel>(std::move(program), std::move(*module), std::move(*code));
+  built.kernel = std::make_shared<const Kernel>(program, std::move(*module), std::move(*code));
   return built;
 }
 
 Result<Built> build(const SourceRef& text, const lang::Bindings& bindings, const BuildOptions& options) {
   std::vector<Step> steps;
-  Clock clock(steps);
+  StepClock clock(steps);
   auto program = roles::parse(text, bindings);
   if (!program) return program.diagnostics();
   clock.lap("parse");

@@ -1,9 +1,11 @@
 #include "cuda/nvrtc.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "cuda/errors.h"
 #include "cuda/library.h"
@@ -125,6 +127,26 @@ std::vector<std::string> nvrtc_candidates() {
   add_toolkits(candidates);
   add_packages(candidates);
   return candidates;
+}
+
+std::string nvrtc_identity() {
+  std::string out;
+  auto file = [&](const std::string& path) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0) return;
+    out += fmt::format("{} {} {}.{}\n", path, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+  };
+  std::string named = environment("PLAIT_NVRTC"), folders = environment("LD_LIBRARY_PATH");
+  out += fmt::format("PLAIT_NVRTC={}\nLD_LIBRARY_PATH={}\n", named, folders);
+  if (!named.empty()) file(named);
+  for (const char* name : kSonames) file(named + "/" + name);
+  std::istringstream list(folders);
+  for (std::string folder; std::getline(list, folder, ':');) {
+    for (const char* name : kSonames) file(folder + "/" + name);
+  }
+  file("/etc/ld.so.cache");
+  for (const std::string& candidate : nvrtc_candidates()) file(candidate);
+  return out;
 }
 
 Result<const Nvrtc*> nvrtc() {

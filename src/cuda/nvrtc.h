@@ -30,6 +30,10 @@ Result<Nvrtc> load_nvrtc(const std::string& library);
 /// /usr/local/cuda), Python environments with NVIDIA's packages.
 std::vector<std::string> nvrtc_candidates();
 
+/// Text that changes with what nvrtc() would open: the variables that name places, and the files there. For whoever
+/// remembers the version of a compiler that is too large to be opened for a look at it.
+std::string nvrtc_identity();
+
 /// The compiler of this process: what PLAIT_NVRTC names (a file or its folder), else the first candidate that can be
 /// opened; chosen at the first call.
 Result<const Nvrtc*> nvrtc();

@@ -80,13 +80,6 @@ std::optional<Remembered> remembered(const std::string& text) {
   }
 }
 
-std::string text_of(const place::Assumptions& a) {
-  std::string granules;
-  for (const auto& [name, bytes] : a.granules) granules += fmt::format(" {}={}", name, bytes);
-  return fmt::format("unaligned {} ragged {} straddling {} granules{}", fmt::join(a.unaligned, ","),
-                     fmt::join(a.ragged, ","), fmt::join(a.straddling, ","), granules);
-}
-
 std::string text_of(const LoopCosts& costs) {
   std::string out = fmt::format("replicas {}", costs.replicas);
   for (const plan::TaskCost& cost : costs.tasks) {
@@ -97,6 +90,13 @@ std::string text_of(const LoopCosts& costs) {
 }
 
 }  // namespace
+
+std::string text_of(const place::Assumptions& a) {
+  std::string granules;
+  for (const auto& [name, bytes] : a.granules) granules += fmt::format(" {}={}", name, bytes);
+  return fmt::format("unaligned {} ragged {} straddling {} granules{}", fmt::join(a.unaligned, ","),
+                     fmt::join(a.ragged, ","), fmt::join(a.straddling, ","), granules);
+}
 
 Memory::Memory(const Options& options, const machine::Device& device, const roles::Program& base,
                const std::vector<graph::TaskGraph>& graphs, const std::vector<LoopCosts>& costs)

@@ -13,6 +13,9 @@ struct Remembered {
   sim::Unit compared = sim::Unit::tensor;
 };
 
+/// Equal for equal ones.
+std::string text_of(const place::Assumptions& assumptions);
+
 /// Plans of before, in the file that the options name. By all that a plan depends on: this build of plait, the machine
 /// model, the options, the program in which nothing overlaps, the graphs of its loops, the costs of their tasks.
 class Memory {

@@ -1,3 +1,4 @@
+import ctypes
 import os
 
 import lit.formats
@@ -12,6 +13,7 @@ tools = lit_config.params["tools"]
 root = os.path.dirname(os.path.dirname(config.test_source_root))
 # What was measured or planned before on this machine would change what tests see.
 config.environment["PLAIT_STORE"] = "none"
+config.environment["PLAIT_CACHE"] = "none"
 config.environment["PATH"] = os.pathsep.join([tools, os.environ["PATH"]])
 config.substitutions.append(("%plait", lit_config.params["plait"]))
 config.substitutions.append(("%kernels", os.path.join(root, "kernels")))
@@ -21,3 +23,19 @@ config.substitutions.append(("%python", "/usr/bin/python3"))
 # Its shadow memory takes more than any limit.
 if "address" in lit_config.params.get("sanitize", ""):
     config.available_features.add("asan")
+
+
+def has_nvrtc():
+    for name in [os.environ.get("PLAIT_NVRTC", ""), "libnvrtc.so.13", "libnvrtc.so.12"]:
+        try:
+            if name:
+                ctypes.CDLL(name)
+                return True
+        except OSError:
+            pass
+    return os.environ.get("PLAIT_REQUIRE_NVRTC") == "1"
+
+
+# The compiler that makes code of CUDA C++.
+if has_nvrtc():
+    config.available_features.add("nvrtc")

@@ -46,6 +46,7 @@ void add_profile(CommandLine& line, Command& command);
 void add_model(CommandLine& line, Command& command);
 void add_explain(CommandLine& line, Command& command);
 void add_fuse(CommandLine& line, Command& command);
+void add_cache(CommandLine& line, Command& command);
 
 /// A subcommand with --json and a footer that states the exit codes.
 Options add_command(CommandLine& line, Command& command, const std::string& name, const std::string& summary);

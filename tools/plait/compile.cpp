@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "emit/cpu/cpu.h"
+#include "request.h"
 #include "run_roles.h"
 #include "runtime/files.h"
 #include "session.h"
@@ -54,7 +55,13 @@ Result<Made> make(const CompileOptions& options) {
       options.emit == "roles" || options.emit == "source" || options.emit == "ptx" || options.emit == "cubin";
   check_use(options, for_gpu);
   if (for_gpu) {
-    auto program = load_device_program(options.program, options.target, dims_of(options.dims, "--dim"));
+    auto dims = dims_of(options.dims, "--dim");
+    if (options.emit == "ptx" || options.emit == "cubin") {
+      auto request = read_request(options.program, options.target, options.roles, dims);
+      if (!request) return request.diagnostics();
+      if (*request) return compile_cached(std::move(**request), options.emit);
+    }
+    auto program = load_device_program(options.program, options.target, dims);
     if (!program) return program.diagnostics();
     return compile_roles(std::move(*program), options.emit, options.roles);
   }

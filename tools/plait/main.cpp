@@ -134,6 +134,7 @@ int run(int argc, char** argv) {
   add_model(line, command);
   add_explain(line, command);
   add_fuse(line, command);
+  add_cache(line, command);
   if (auto answer = line.parse(argc, argv)) {
     if (answer->ok) return write_output(answer->text, kOk);
     command.json = asks_for_json(argc, argv);

@@ -10,6 +10,7 @@
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/timing.h"
+#include "request.h"
 #include "run_outputs.h"
 #include "run_timeout.h"
 #include "run_verify.h"
@@ -88,7 +89,7 @@ void remember_time(const cuda::Kernel& kernel, const cuda::Context& context, con
                    const RunData& data, double ms, Outcome& outcome) {
   std::string path = store::default_path();
   if (path.empty()) return;
-  store::RunKey key{roles::print(kernel.program()), {}};
+  store::RunKey key{kernel.text(), {}};
   for (std::size_t i = 0; i < session.kernel.dims.size(); ++i)
     key.second[session.kernel.dims[i]->name] = data.bound.dims[i];
   auto database = store::Database::open(path, store::Access::write);
@@ -175,24 +176,64 @@ cuda::BuildOptions build_options(const RolesFlags& flags, bool source_only) {
   cuda::BuildOptions options;
   options.architecture = flags.architecture;
   options.source_only = source_only;
+  options.ahead = true;
   options.compile.allow_serialized = flags.allow_serialized;
   return options;
 }
 
-/// The program for the call that is asked for, whose dims the files of its inputs may give.
-Result<DeviceProgram> program_for(const RunRequest& request, const DeviceFlags& target) {
+ProgramOptions program_of(const RunRequest& request) {
   ProgramOptions options{request.path, request.kernel, {}};
   for (const auto& [name, value] : request.bindings) options.bindings.push_back(name + "=" + value);
+  return options;
+}
+
+/// Those of the call that is asked for, which the files of its inputs may give.
+Result<std::map<std::string, std::int64_t>> call_dims(const RunRequest& request) {
   std::map<std::string, std::int64_t> dims = request.dims;
-  if (!request.inputs.empty() && !holds_roles(request.path)) {
-    auto session = load_kernel(request.path, request.kernel, request.bindings);
-    if (!session) return session.diagnostics();
-    auto prepared = prepare_run(session->kernel, request);
-    if (!prepared) return prepared.diagnostics();
-    for (std::size_t i = 0; i < session->kernel.dims.size(); ++i)
-      dims[session->kernel.dims[i]->name] = prepared->bound.dims[i];
+  if (request.inputs.empty() || holds_roles(request.path)) return dims;
+  auto session = load_kernel(request.path, request.kernel, request.bindings);
+  if (!session) return session.diagnostics();
+  auto prepared = prepare_run(session->kernel, request);
+  if (!prepared) return prepared.diagnostics();
+  for (std::size_t i = 0; i < session->kernel.dims.size(); ++i)
+    dims[session->kernel.dims[i]->name] = prepared->bound.dims[i];
+  return dims;
+}
+
+/// What is wrong with a program for a machine that runs no code of ours.
+Diagnostics refuse_device(const RunRequest& request, const DeviceFlags& target,
+                          const std::map<std::string, std::int64_t>& dims) {
+  auto program = load_device_program(program_of(request), target, dims);
+  if (!program) return program.diagnostics();
+  Diagnostics none = no_code(program->device, program->program.loc);
+  PLAIT_ASSERT(none.has_errors(), "a machine with code that is no GPU");
+  return none;
+}
+
+/// The program as it is compiled for the device of this machine.
+Result<jit::Compiled> compile_here(jit::Request request, const Result<cuda::Context>& context) {
+  if (!context) {
+    // What is wrong with the program comes before what is missing on the machine.
+    request.build.source_only = true;
+    auto source = jit::compile(request);
+    return source ? context.diagnostics() : source.diagnostics();
   }
-  return load_device_program(options, target, dims);
+  if (request.build.architecture.empty()) request.build.architecture = cuda::architecture_of(context->device);
+  return jit::compile(request);
+}
+
+/// What is run, as `--verify` and the outputs see it.
+Result<Session> session_of(const RunRequest& request, const jit::Compiled& compiled, const std::string& reference) {
+  Session session;
+  const cuda::Kernel& kernel = *compiled.built.kernel;
+  session.bindings = request.bindings;
+  session.kernel = compiled.tile ? *compiled.tile : kernel.signature();
+  session.kernel_name = reference.empty() ? session.kernel.name : reference;
+  if (!compiled.tile) return session;
+  auto program = load_program(request.path);
+  if (!program) return program.diagnostics();
+  session.program = std::move(*program);
+  return session;
 }
 
 }  // namespace
@@ -215,34 +256,38 @@ Outcome run_roles(RunRequest request, DeviceFlags target, RolesFlags flags, cons
     outcome.diagnostics.append(found);
     return outcome;
   };
-  // What is wrong with the program comes before what is missing on the machine.
-  auto program = program_for(request, target);
-  if (!program) return fail(program.diagnostics());
-  if (Diagnostics none = no_code(program->device, program->program.loc); none.has_errors()) return fail(none);
-  // The architecture of a model of one's own, which no name leads to.
-  RolesFlags own = flags;
-  if (own.architecture.empty()) own.architecture = program->device.arch;
-  auto source = cuda::build(program->program, build_options(own, true));
-  if (!source) return fail(source.diagnostics());
+  auto dims = call_dims(request);
+  if (!dims) return fail(dims.diagnostics());
+  auto wanted = read_request(program_of(request), target, flags, *dims);
+  if (!wanted) return fail(wanted.diagnostics());
+  if (!*wanted) return fail(refuse_device(request, target, *dims));
   auto context = cuda::current_context();
-  if (!context) return fail(context.diagnostics());
+  auto compiled = compile_here(std::move(**wanted), context);
+  if (!compiled) return fail(compiled.diagnostics());
+  const cuda::Kernel& kernel = *compiled->built.kernel;
   outcome.text += fmt::format("device   {}, {} multiprocessors\n", context->device.name, context->device.sms);
-  if (flags.architecture.empty()) flags.architecture = cuda::architecture_of(context->device);
-  auto built = cuda::build(program->program, build_options(flags, false));
-  if (!built) return fail(built.diagnostics());
-  outcome.diagnostics = built->kernel->code().warnings;
-  const std::string& name = program->kernel_name;
-  outcome.report.set("kernel", name);
-  Session session{program->file, flags.reference.empty() ? name : flags.reference, request.bindings,
-                  program->tile ? *program->tile : built->kernel->signature()};
-  describe_code(*built, outcome);
-  Timeout timeout(request.timeout, command,
-                  too_late("the run", request.timeout, built->kernel->program().loc, outcome));
-  auto files = run_on_device(*built->kernel, *context, session, request, command, outcome);
+  outcome.diagnostics = kernel.code().warnings;
+  outcome.diagnostics.append(compiled->remarks);
+  auto session = session_of(request, *compiled, flags.reference);
+  if (!session) return fail(session.diagnostics());
+  outcome.report.set("kernel", session->kernel.name);
+  describe_code(compiled->built, outcome);
+  Timeout timeout(request.timeout, command, too_late("the run", request.timeout, kernel.program().loc, outcome));
+  auto files = run_on_device(kernel, *context, *session, request, command, outcome);
   timeout.stop();
   if (!files) return fail(files.diagnostics());
   commit_outputs(*files, outcome);
   return outcome;
+}
+
+Result<Made> compile_cached(jit::Request request, const std::string& emit) {
+  request.build.ahead = true;
+  auto compiled = jit::compile(request);
+  if (!compiled) return compiled.diagnostics();
+  const cuda::Kernel& kernel = *compiled->built.kernel;
+  Made made{kernel.program().name, emit == "ptx" ? kernel.code().ptx : kernel.code().cubin, kernel.code().warnings};
+  made.warnings.append(compiled->remarks);
+  return made;
 }
 
 Result<Made> compile_roles(DeviceProgram program, const std::string& emit, const RolesFlags& flags) {

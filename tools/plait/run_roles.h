@@ -1,6 +1,7 @@
 #pragma once
 
 #include "device_program.h"
+#include "jit/jit.h"
 #include "run_options.h"
 
 namespace plait::cli {
@@ -22,6 +23,8 @@ struct Made {
   std::string content;
   Diagnostics warnings;
 };
+/// `plait compile` to what the folder of compiled code may hold: "ptx" or "cubin".
+Result<Made> compile_cached(jit::Request request, const std::string& emit);
 /// `plait compile` of a program for a GPU: its roles, the CUDA C++ ("source"), PTX or cubin.
 Result<Made> compile_roles(DeviceProgram program, const std::string& emit, const RolesFlags& flags);
 

@@ -8,6 +8,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include "support/jit.h"
 #include "support/result.h"
 
 namespace plait::cpu {
@@ -80,6 +81,9 @@ Result<std::string> emit_header(const ir::Kernel& kernel, const Options& options
 }
 
 Result<Code> compile(const ir::Kernel& kernel, const Options& options) {
+  Diagnostics forbidden =
+      check_jit(kernel.name, kernel.loc, "link what `plait compile --emit object` makes, or unset PLAIT_JIT");
+  if (forbidden.has_errors()) return forbidden;
   auto machine = machine_of(options);
   if (!machine.ok()) return machine.diagnostics();
   if (Diagnostics too_large = check_limits(kernel, machine->vectors); too_large.has_errors()) return too_large;
