@@ -229,7 +229,8 @@ PLAIT_API plait_status plait_roles_source(const plait_roles* roles, const char**
 PLAIT_API plait_status plait_roles_ptx(const plait_roles* roles, const char** ptx);
 PLAIT_API plait_status plait_roles_cubin(const plait_roles* roles, const void** image, size_t* bytes);
 /* A JSON object: name, entry, architecture, threads, cluster, smem_bytes, registers, stack_bytes, spill_store_bytes,
- * spill_load_bytes, cubin_bytes, compiler, ms (of each step), warnings, log. */
+ * spill_load_bytes, cubin_bytes, compiler, ms (of each step: `cache` without `nvrtc` where the code was there already),
+ * warnings, log. */
 PLAIT_API plait_status plait_roles_report(const plait_roles* roles, const char** json);
 PLAIT_API plait_status plait_roles_destroy(plait_roles* roles);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <set>
 #include <sstream>
 
@@ -73,6 +75,21 @@ Diagnostics unknown(const std::string& name) {
   return diagnostics;
 }
 
+/// Each text is read once a process: models are asked for in many places, and reading one takes as long as finding
+/// compiled code.
+Result<Device> parse_once(const SourceRef& source) {
+  static std::mutex mutex;
+  static std::map<std::string, Device> known;
+  {
+    std::lock_guard lock(mutex);
+    if (auto found = known.find(source->text()); found != known.end()) return found->second;
+  }
+  auto device = parse_device(source);
+  if (!device) return device;
+  std::lock_guard lock(mutex);
+  return known.emplace(source->text(), std::move(*device)).first->second;
+}
+
 }  // namespace
 
 std::vector<std::string> device_names() {
@@ -105,11 +122,11 @@ bool is_model_path(const std::string& text) { return text.find('/') != std::stri
 Result<Device> load_device(const std::string& name_or_path) {
   if (is_model_path(name_or_path)) {
     auto source = read_model(name_or_path);
-    return source ? parse_device(*source) : Result<Device>(source.diagnostics());
+    return source ? parse_once(*source) : Result<Device>(source.diagnostics());
   }
   SourceRef source = device_source(name_or_path);
   if (source == nullptr) return unknown(name_or_path);
-  auto device = parse_device(source);
+  auto device = parse_once(source);
   if (!device || device->name == name_or_path) return device;
   Diagnostics found;
   found.error(Rule::model_field, JsonPlaces(source, found, {Rule::model_json, Rule::model_field}).find("name"),

@@ -65,12 +65,13 @@ struct JsonPlaces::Scan {
     string();
     std::string key = text.substr(begin + 1, at - begin - 2);
     Span span{begin, at - begin};
-    Loc loc = JsonPlaces::at(places.source_, span.offset, span.length);
+    // Finding a place counts the lines before it.
+    auto loc = [&] { return JsonPlaces::at(places.source_, span.offset, span.length); };
     if (key.find('\\') != std::string::npos)
-      diagnostics.error(rules.field, loc, fmt::format("the key \"{}\" is written with escapes", key));
+      diagnostics.error(rules.field, loc(), fmt::format("the key \"{}\" is written with escapes", key));
     std::string inner = path.empty() ? key : path + "." + key;
     if (!places.keys_.try_emplace(inner, span).second)
-      diagnostics.error(rules.text, loc, fmt::format("{} is given twice", inner), "keep one of the two");
+      diagnostics.error(rules.text, loc(), fmt::format("{} is given twice", inner), "keep one of the two");
     skip_space();
     ++at;  // the colon
     value(inner, depth + 1);
