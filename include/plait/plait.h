@@ -215,7 +215,8 @@ typedef struct plait_roles_options {
 
 /* Parses, verifies, emits and compiles `length` bytes of text; a text that begins with `roles` is a role program, any
  * other a tile program, which is placed and pipelined first. `name` stands for the file in diagnostics; NULL is
- * allowed. `options` NULL: the defaults. Warnings come as diagnostics of a call that succeeds. */
+ * allowed. `options` NULL: the defaults. Warnings come as diagnostics of a call that succeeds. What was compiled
+ * before, by whatever process, is not compiled again, and with PLAIT_JIT=forbid nothing is (docs/cache.md). */
 PLAIT_API plait_status plait_roles_compile(const char* name, const char* text, size_t length,
                                            const plait_binding* bindings, size_t binding_count,
                                            const plait_roles_options* options, plait_roles** compiled,

@@ -25,7 +25,7 @@ std::optional<std::string> noted(const std::string& path, const std::string& ide
 
 }  // namespace
 
-std::optional<std::string> compiler_version(const std::string& folder) {
+std::optional<std::string> compiler_version(const std::string& folder, bool open) {
   static std::mutex mutex;
   static std::map<std::string, std::optional<std::string>> known;
   std::string identity = store::digest_of(cuda::nvrtc_identity(), kDigits);
@@ -33,6 +33,7 @@ std::optional<std::string> compiler_version(const std::string& folder) {
   if (auto found = known.find(identity); found != known.end()) return found->second;
   std::string path = folder.empty() ? std::string() : (std::filesystem::path(folder) / "compiler").string();
   std::optional<std::string> version = path.empty() ? std::nullopt : noted(path, identity);
+  if (!version && !open) return std::nullopt;
   if (!version) {
     auto opened = cuda::nvrtc();
     if (opened) version = fmt::format("{}.{}", (*opened)->major, (*opened)->minor);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "jit/compiler.h"
 #include "jit/entry.h"
 #include "machine/load.h"
@@ -39,7 +41,8 @@ class Compilation {
     clock_.lap("read");
     bool kept = !request_.build.source_only && !folder_.is_off();
     if (kept) {
-      key_ = key_of(request_, tile_ ? &*tile_ : nullptr, out_.assumptions);
+      for (bool planned : {false, true})
+        keys_[planned] = key_of(request_, tile_ ? &*tile_ : nullptr, out_.assumptions, planned);
       if (look_up()) return finished();
     }
     Diagnostics no = is_free() ? Diagnostics() : check_jit(name(), loc(), kBringIt);
@@ -61,11 +64,15 @@ class Compilation {
   Diagnostics read();
   Diagnostics read_tile();
   Diagnostics read_roles();
+  /// Whether a planner is asked. What it left as it was does not depend on it: that is found by the key without
+  /// planner.
+  bool may_be_planned() const { return tile_ && request_.schedule == nullptr; }
   bool look_up();
-  std::optional<store::CodeName> exact_name();
+  std::optional<store::CodeName> exact_name(bool planned);
   std::string measured() const;
   bool take(store::CodeFolder::Found found);
   Diagnostics make();
+  Diagnostics derive(const std::optional<plan::Schedule>& schedule);
   void keep();
   Compiled finished() {
     out_.tile = std::move(tile_);
@@ -81,8 +88,8 @@ class Compilation {
   std::optional<plan::Schedule> schedule_;
   roles::Program program_;
   Diagnostics warnings_;
-  std::string key_;
-  std::optional<store::CodeName> name_;
+  std::array<std::string, 2> keys_;  ///< of what was not planned, of what was
+  bool planned_ = false;
   Compiled out_;
 };
 
@@ -116,30 +123,35 @@ Diagnostics Compilation::read_tile() {
   return {};
 }
 
-/// What was measured for the device, as far as the code depends on it.
+/// What was measured for the device.
 std::string Compilation::measured() const {
   std::string path = store::default_path();
-  bool planned =
-      tile_ && request_.schedule == nullptr && request_.planner != planner::Kind::rules && planner::is_open(*tile_);
-  if (!planned || path.empty()) return {};
+  if (request_.planner == planner::Kind::rules || path.empty()) return {};
   auto database = store::Database::open(path, store::Access::read);
   auto all = database ? store::all_measured(*database, request_.device->name) : database.diagnostics();
   return all ? *all : std::string();
 }
 
-std::optional<store::CodeName> Compilation::exact_name() {
-  auto version = compiler_version(folder_.path());
+std::optional<store::CodeName> Compilation::exact_name(bool planned) {
+  // Where nothing may be compiled, the compiler is not opened for a look at its version.
+  auto version = compiler_version(folder_.path(), is_free() || !jit_is_forbidden());
   if (!version) return std::nullopt;
-  return store::CodeName{
-      key_, store::digest_of(fmt::format("{}\n{}", *version, measured()), store::CodeName::kVariantDigits)};
+  std::string variant = fmt::format("{}\n{}", *version, planned ? measured() : std::string());
+  return store::CodeName{keys_[planned], store::digest_of(variant, store::CodeName::kVariantDigits)};
 }
 
 /// Where nothing may be compiled, or nothing could be, code of another compiler, or planned with other measurements,
 /// serves as well.
 bool Compilation::look_up() {
-  name_ = exact_name();
-  bool found = name_ && take(folder_.find(*name_));
-  if (!found && (!name_ || (jit_is_forbidden() && !is_free()))) found = take(folder_.find_any(key_));
+  bool exact = true, found = false;
+  for (bool planned : {false, true}) {
+    if (found || (planned && !may_be_planned())) continue;
+    auto name = exact_name(planned);
+    exact = exact && name.has_value();
+    found = name && take(folder_.find(*name));
+  }
+  bool any = !exact || (jit_is_forbidden() && !is_free());
+  for (bool planned : {false, true}) found = found || (any && take(folder_.find_any(keys_[planned])));
   clock_.lap("cache");
   return found;
 }
@@ -155,6 +167,23 @@ bool Compilation::take(store::CodeFolder::Found found) {
   return true;
 }
 
+Diagnostics Compilation::derive(const std::optional<plan::Schedule>& schedule) {
+  if (schedule) {
+    auto derived = pipeline::derive(*tile_, *request_.device, {out_.assumptions, schedule, nullptr});
+    if (!derived) return derived.diagnostics();
+    program_ = std::move(derived->program);
+    return {};
+  }
+  planner::Options options{request_.planner, out_.assumptions, request_.dims};
+  options.store = store::default_path();
+  auto planned = planner::plan(*tile_, *request_.device, options);
+  if (!planned) return planned.diagnostics();
+  program_ = std::move(planned->derived.program);
+  // Where nothing is open nothing is weighed. By rules nothing is weighed either, and what is open does not overlap.
+  planned_ = !planned->candidates.empty() || request_.planner == planner::Kind::rules;
+  return {};
+}
+
 Diagnostics Compilation::make() {
   if (tile_) {
     Diagnostics found = verify::verify(*tile_);
@@ -167,11 +196,8 @@ Diagnostics Compilation::make() {
       if (!read) return read.diagnostics();
       schedule = std::move(*read);
     }
-    planner::Options planning{request_.planner, out_.assumptions, request_.dims};
-    planning.store = store::default_path();
-    auto derived = planner::derive(*tile_, *request_.device, schedule, planning);
-    if (!derived) return derived.diagnostics();
-    program_ = std::move(derived->program);
+    found = derive(schedule);
+    if (found.has_errors()) return found;
     out_.tile_requires = tile_->requires_.size();
     clock_.lap("derive");
   } else {
@@ -188,7 +214,8 @@ Diagnostics Compilation::make() {
 }
 
 void Compilation::keep() {
-  if (name_) out_.remarks.append(folder_.put(to_file(*name_, request_, out_)));
+  auto name = exact_name(planned_);
+  if (name) out_.remarks.append(folder_.put(to_file(*name, request_, out_)));
 }
 
 }  // namespace

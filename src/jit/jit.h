@@ -43,8 +43,8 @@ using Done = std::function<void(std::size_t index, const Result<Compiled>& resul
 std::vector<Result<Compiled>> compile_all(const std::vector<Request>& requests, int threads, const Done& done = {});
 
 /// Of all that the code of a kernel depends on but compiler and measurements: those stand in the variant. The program
-/// was elaborated, a role program parsed.
-/// `tile`: null for a role program.
-std::string key_of(const Request& request, const ir::Kernel* tile, const place::Assumptions& assumptions);
+/// was elaborated, a role program parsed (`tile` is null then). `planned`: what a planner made, of which planner and
+/// dims decide, too; otherwise what author or schedule say.
+std::string key_of(const Request& request, const ir::Kernel* tile, const place::Assumptions& assumptions, bool planned);
 
 }  // namespace plait::jit

@@ -25,7 +25,8 @@ class Fields {
 
 }  // namespace
 
-std::string key_of(const Request& request, const ir::Kernel* tile, const place::Assumptions& assumptions) {
+std::string key_of(const Request& request, const ir::Kernel* tile, const place::Assumptions& assumptions,
+                   bool planned) {
   Fields fields;
   fields.add("plait", store::build());
   fields.add("program", request.source->text());
@@ -37,14 +38,13 @@ std::string key_of(const Request& request, const ir::Kernel* tile, const place::
   if (tile != nullptr) {
     fields.add("kernel", tile->name);
     fields.add("assumptions", planner::text_of(assumptions));
-    if (request.schedule != nullptr) {
-      fields.add("schedule", request.schedule->text());
-    } else if (planner::is_open(*tile)) {
-      // A plan is made for the calls that are told of; what the author or a schedule says is not.
-      fields.add("planner", planner::name_of(request.planner));
-      if (request.planner != planner::Kind::rules) {
-        for (const auto& [name, value] : request.dims) fields.add("dim " + name, std::to_string(value));
-      }
+    if (request.schedule != nullptr) fields.add("schedule", request.schedule->text());
+  }
+  if (planned) {
+    fields.add("planner", planner::name_of(request.planner));
+    // By rules nothing overlaps, whatever the extents.
+    if (request.planner != planner::Kind::rules) {
+      for (const auto& [name, value] : request.dims) fields.add("dim " + name, std::to_string(value));
     }
   }
   return store::digest_of(fields.text(), store::CodeName::kKeyDigits);

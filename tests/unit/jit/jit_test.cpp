@@ -91,12 +91,12 @@ class Jit : public testing::Test {
     return out;
   }
   /// Without NVRTC: the way to a key is the way to code.
-  static std::string key(const Request& request) {
+  static std::string key(const Request& request, bool planned = false) {
     auto file = syntax::parse(request.source);
     auto kernel = lang::elaborate(*file, lang::kernel_names(*file).front(), request.bindings);
     if (!kernel) throw InternalError(kernel.diagnostics().render());
     auto assumed = request.assumptions ? *request.assumptions : pipeline::assume(*kernel, request.dims);
-    return key_of(request, &*kernel, assumed);
+    return key_of(request, &*kernel, assumed, planned);
   }
   std::vector<std::string> files() const {
     std::vector<std::string> out;
@@ -150,11 +150,33 @@ TEST_F(Jit, PlansDependOnDimsAndPlanner) {
   dims.dims = {{"M", 512}, {"N", 4096}, {"K", 1024}};
   greedy.planner = planner::Kind::greedy;
   rules.planner = planner::Kind::rules;
-  EXPECT_EQ((std::set<std::string>{key(open), key(dims), key(greedy), key(rules)}).size(), 4U);
+  std::set<std::string> keys = {key(open), key(open, true), key(dims, true), key(greedy, true), key(rules, true)};
+  EXPECT_EQ(keys.size(), 5U);
   // Nothing overlaps, whatever the extents.
   Request of_dims = rules;
   of_dims.dims = dims.dims;
-  EXPECT_EQ(key(of_dims), key(rules));
+  EXPECT_EQ(key(of_dims, true), key(rules, true));
+}
+
+TEST_F(Jit, WhatIsNotPlannedIsSharedByDimsAndPlanners) {
+  NEEDS_COMPILER(compiler);
+  ASSERT_TRUE(compile(request()).ok());
+  Request dims = request(), greedy = request(), rules = request();
+  dims.dims = {{"M", 512}, {"N", 4096}, {"K", 1024}};
+  greedy.planner = planner::Kind::greedy;
+  rules.planner = planner::Kind::rules;
+  for (const Request& other : {dims, greedy, rules}) EXPECT_TRUE(compile(other)->is_cached);
+  // A plan is its planner's alone.
+  Request open = request(open_loop());
+  open.planner = planner::Kind::rules;
+  auto serial = compile(open);
+  open.planner = planner::Kind::greedy;
+  auto planned = compile(open);
+  ASSERT_TRUE(serial.ok() && planned.ok());
+  EXPECT_FALSE(serial->is_cached || planned->is_cached);
+  EXPECT_NE(serial->built.kernel->text(), planned->built.kernel->text());
+  open.dims = dims.dims;
+  EXPECT_FALSE(compile(open)->is_cached);
 }
 
 // ---- Files ---------------------------------------------------------------------------------------------------------

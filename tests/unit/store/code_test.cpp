@@ -355,6 +355,21 @@ TEST_F(CodeArchive, AnArchiveThatCannotBeWrittenLeavesNothing) {
   EXPECT_THAT(made.errors.render(), HasSubstr("[cache-archive]"));
 }
 
+TEST_F(CodeArchive, AFullDiskLeavesNoArchive) {
+  CodeFolder from = folder("from");
+  from.put(code('a', std::string(100'000, 'x')));
+  bool good = apart([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit{20'000, 20'000};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+    Exported made = export_code({from.path_of(name_of('a'))}, path("x"));
+    return made.count == 0 && made.errors.render().find("[cache-archive]") != std::string::npos;
+  });
+  EXPECT_TRUE(good);
+  EXPECT_FALSE(fs::exists(path("x")));
+  EXPECT_EQ(parts(), 0U);
+}
+
 TEST_F(CodeArchive, FilesOfOtherKindsAreRefused) {
   write(path("text"), std::string(200, 'x'));
   EXPECT_THAT(import_code(path("text"), folder("to")).errors.render(), HasSubstr("file is not a database"));
