@@ -147,6 +147,16 @@ class Counter {
     out += global(static_cast<double>(threads_) * bytes_of(n.dst.tensor));
     return out;
   }
+  Busy one(const roles::AtomicShared& n) const {
+    Busy out = each_thread(n.value);
+    out += shared(static_cast<double>(threads_) * bytes_of(n.dst.smem->buffer));
+    return out;
+  }
+  Busy one(const roles::Shuffle& n) const {
+    Busy out = each_thread(n.value);
+    out += compute(static_cast<double>(threads_));
+    return out;
+  }
   Busy each_thread(const ir::ExprRef& value) const;
   /// Synchronisation and scalars take time of warps, not of units.
   template <typename Node>
@@ -181,6 +191,12 @@ class Counter {
   }
   double held(const roles::PutShared& n, const Busy&) const { return scalar(n.value); }
   double held(const roles::PutTensor& n, const Busy&) const { return scalar(n.value); }
+  double held(const roles::AtomicShared& n, const Busy&) const {
+    return scalar(n.value) + static_cast<double>(costs_.smem_access);
+  }
+  double held(const roles::Shuffle& n, const Busy&) const {
+    return scalar(n.value) + static_cast<double>(costs_.shuffle);
+  }
   double held(const roles::Let& n, const Busy&) const { return scalar(n.value); }
   template <typename Node>
   double held(const Node&, const Busy& own) const {

@@ -186,7 +186,8 @@ State Barriers::own_accesses(const Stmt& stmt) const {
                [&](const LoadShared& s) { read_tile(s.src); }, [&](const LdMatrix& s) { read_tile(s.src); },
                [&](const PutTensor& s) { write(s.dst.tensor.get()); },
                [&](const StoreTensor& s) { write(s.dst.tensor.get()); },
-               [&](const AtomicAdd& s) { out[s.dst.tensor.get()].added = true; },
+               [&](const Atomic& s) { out[s.dst.tensor.get()].added = true; },
+               [&](const AtomicShared& s) { out[s.dst.smem->buffer.get()].added = true; },
                [&](const LoadTensor& s) { read(s.src.tensor.get()); },
                [&](const TmaStore& s) { read_tile(s.src, true); }, [&](const BulkStore& s) { read_tile(s.src, true); },
                [&](const Wgmma& s) {
@@ -275,7 +276,8 @@ bool Barriers::apart(const ExprRef& a, const ExprRef& b) const {
 void Barriers::meet(const State& state, const State&, const Loc& origin, Body& out) const {
   Loc loc = meeting_.role.loc;
   bool fence = std::any_of(state.begin(), state.end(), [&](const auto& entry) {
-    return (entry.second.written || entry.second.arrived) && all_.at(entry.first).by_copy_or_product;
+    const Access& access = entry.second;
+    return (access.written || !access.atomic.empty() || access.arrived) && all_.at(entry.first).by_copy_or_product;
   });
   if (fence) out.push_back(std::make_shared<const Stmt>(Stmt{loc, origin, Fence{FenceKind::proxy_async}}));
   std::int64_t threads = std::int64_t{meeting_.role.replicas} * meeting_.role.warps * 32;

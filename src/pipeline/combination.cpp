@@ -53,6 +53,8 @@ Combination combination_of(OpKind kind) {
   }
 }
 
+Value bit_xor(const Value& a, const Value& b) { return made_binary(BinaryOp::bit_xor, a, b); }
+
 Value Combination::combine(const Value& a, const Value& b) const {
   return made_binary(op, a, absolute ? roles::build::call(Intrinsic::abs, {b}) : b);
 }

@@ -240,6 +240,7 @@ class Lowering {
   // memory.cpp, apart.cpp: buffers in shared memory that no ring fills
   void declare_homes();
   void declare_home(const ir::Buffer& buffer, std::int64_t copies);
+  void declare_parts(const ir::TileOp& op);
   void fit_rings();
   roles::SmemRef place_of(const ir::Buffer& buffer, const Values& index);
   Value read(const ir::Buffer& buffer, const Values& index);
@@ -297,7 +298,9 @@ class Lowering {
   /// Stages by which the step being emitted runs behind the counters of rings that its body fills.
   std::unordered_map<std::size_t, int> leads_;
 
-  std::unordered_map<const ir::BufferDecl*, roles::Smem> scratch_;   ///< of fragments that statements need in memory
+  std::unordered_map<const ir::BufferDecl*, roles::Smem> scratch_;  ///< of fragments that statements need in memory
+  /// What warps that share a line leave each other, one a warp: by the number of the value and its type.
+  std::map<std::pair<std::size_t, ir::DType>, roles::Smem> parts_of_lines_;
   std::map<const ir::BufferDecl*, std::set<ir::Buffer>> mates_;      ///< buffers of the kernel that share a place
   std::map<const ir::BufferDecl*, const ir::BufferDecl*> together_;  ///< tiles in shared places: one stands for all
   std::set<const ir::BufferDecl*> locals_;                           ///< of nests: one a thread

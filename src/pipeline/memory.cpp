@@ -3,6 +3,7 @@
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "pipeline/lowering.h"
+#include "pipeline/teams.h"
 #include "roles/arena.h"
 
 namespace plait::pipeline {
@@ -61,6 +62,8 @@ void Lowering::declare_homes() {
     }
     auto atom = placed_.atoms.find(&stmt);
     if (atom == placed_.atoms.end() || !std::holds_alternative<place::ThreadsAtom>(atom->second)) return;
+    if (const auto* op = std::get_if<TileOp>(&stmt.node); op != nullptr && runs_along_lines(op->kind))
+      declare_parts(*op);
     Touched use = touched(stmt);
     use.reads.insert(use.writes.begin(), use.writes.end());
     for (const Buffer& buffer : use.reads) {
@@ -75,6 +78,19 @@ void Lowering::declare_homes() {
       staged_bytes_ += roles::smem_bytes(*scratch_[buffer.get()]);
     }
   });
+}
+
+/// Room for what warps that share a line leave each other.
+void Lowering::declare_parts(const TileOp& op) {
+  const std::int64_t warps = std::int64_t{placed_.replicas} * placed_.warps;
+  if (team_of(op, warps).warps == 1) return;
+  const std::vector<DType> types = held_types(op);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    roles::Smem& made = parts_of_lines_[{i, types[i]}];
+    if (made != nullptr) continue;
+    made = b_.smem(fresh_in_head(i == 0 ? "parts" : "parts_at"), types[i], {1, warps}, {});
+    staged_bytes_ += roles::smem_bytes(*made);
+  }
 }
 
 /// Rings give way to what else lies in shared memory.

@@ -20,20 +20,6 @@ bool may_jump(const Body& body) {
   return std::any_of(body.begin(), body.end(), [](const StmtRef& stmt) { return may_jump(*stmt); });
 }
 
-namespace {
-
-/// Whether iterations meet at an element in shared memory, where no instruction adds indivisibly.
-bool meets_in_shared(const For& loop) {
-  bool found = false;
-  walk(loop.body, [&](const Stmt& stmt) {
-    const auto* atomic = std::get_if<AtomicElement>(&stmt.node);
-    found = found || (atomic != nullptr && atomic->buffer->scope != Scope::global);
-  });
-  return found;
-}
-
-}  // namespace
-
 void Threads::nest(const Stmt&, const For& loop) {
   Values extents;
   for (const LoopAxis& axis : loop.axes) {
@@ -59,7 +45,6 @@ void Threads::nest(const Stmt&, const For& loop) {
     }
     body(loop.body);
   };
-  if (meets_in_shared(loop)) return by_one([&] { this->loop(0, 1, extents, point); });
   this->loop(extents, point);
 }
 
@@ -81,19 +66,14 @@ void Threads::branch(const If& node) {
   l_.branch(node, value(node.cond), [&](const Body& inner) { body(inner); });
 }
 
-/// In shared memory one thread alone is here.
 void Threads::atomic(const AtomicElement& node) {
   Values index;
   for (const ExprRef& e : node.index) index.push_back(value(e));
   if (node.buffer->scope == Scope::global) {
-    b_.atomic_add(l_.fresh("old"), at(node.buffer, index), value(node.value));
+    b_.atomic(node.op, l_.fresh("old"), at(node.buffer, index), value(node.value));
     return;
   }
-  Value old = get(node.buffer, index), other = value(node.value);
-  put(node.buffer, index,
-      node.op == AtomicOp::add   ? old + other
-      : node.op == AtomicOp::max ? max(old, other)
-                                 : min(old, other));
+  b_.atomic(node.op, l_.fresh("old"), l_.place_of(node.buffer, index), value(node.value));
 }
 
 void Threads::statement(const Stmt& stmt) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "pipeline/lowering.h"
+#include "pipeline/teams.h"
 
 namespace plait::pipeline {
 
@@ -71,19 +72,46 @@ class Threads {
   void transpose(const ir::Stmt& stmt, const ir::TileOp& op);
   void atomic_tile(const ir::Stmt& stmt, const ir::TileOp& op);
 
-  // lines.cpp, products.cpp: reductions, running sums, products
+  // lines.cpp: reductions, running sums
   struct Lines {
     Side src;
     std::size_t dim;  ///< of the source, along which a line runs
     Value length = 1;
+    Team team;
   };
-  Lines lines(const ir::Region& src, std::size_t dim);
-  void each_line(const Lines& lines, const ir::Region& dst,
-                 const std::function<void(const Values&, const Values&)>& fn);
+  /// A line as one thread of its team has it.
+  struct Line {
+    Values at;                    ///< one a dimension that is walked along besides the line's
+    std::optional<Value> exists;  ///< where some threads have none
+    Value place;                  ///< number of the lane among those of the line
+  };
+  /// Combines what another thread has with a thread's own.
+  using TakeIn = std::function<void(const Values& others)>;
+  Lines lines(const ir::TileOp& op, std::size_t dim);
+  Value warp() const;
+  static std::int64_t lane_step(const Team& team);
+  Value lane_place(const Team& team) const;
+  Values place_of_line(const Lines& lines, const Side& to, const Values& at);
+  void each_line(const Lines& lines, const std::function<void(const Line& line)>& fn);
   Value line_element(const Lines& lines, const Values& line, const Value& k);
+  Value first_of(const Lines& lines, const Line& line) const;
+  void where(const std::optional<Value>& cond, const std::function<void()>& body);
+  void by_first(const Lines& lines, const Line& line, const std::function<void()>& body);
+  void exchange(std::int64_t lanes, std::int64_t step, const std::vector<ir::Var>& own, const TakeIn& take_in);
+  roles::SmemRef part(const std::vector<ir::Var>& own, std::size_t number, const Value& warp);
+  Value read_part(const std::vector<ir::Var>& own, std::size_t number, const Value& warp);
+  void leave_part(const std::vector<ir::Var>& own);
+  void share(const Lines& lines, const Line& line, const std::vector<ir::Var>& own, const TakeIn& take_in);
   void reduce(const ir::TileOp& op);
   void arg_reduce(const ir::TileOp& op);
   void cumsum(const ir::Stmt& stmt, const ir::TileOp& op);
+  void sum_before(const Lines& lines, const Line& line, const Value& begin, const Value& end, const ir::Var& carry,
+                  const std::function<Value(const Value& k)>& element);
+  void scan_step(const Lines& lines, const Line& line, const Value& first, const Value& end, const ir::Var& carry,
+                 const std::function<Value(const Value& k)>& element,
+                 const std::function<void(const Value& k, const Value& sum)>& write);
+
+  // products.cpp
   void product(const ir::TileOp& op);
   Value multiplied(const ir::TileOp& op, const Value& row, const Value& column, const Value& k, const Value& sum);
 
@@ -105,5 +133,6 @@ struct Combination {
   Value neutral(ir::DType type) const;
 };
 Combination combination_of(ir::OpKind kind);
+roles::build::Value bit_xor(const roles::build::Value& a, const roles::build::Value& b);
 
 }  // namespace plait::pipeline

@@ -224,6 +224,14 @@ void Threads::transpose(const Stmt& stmt, const TileOp& op) {
   });
 }
 
+namespace {
+
+AtomicOp op_of_atomic(OpKind kind) {
+  return kind == OpKind::atomic_add ? AtomicOp::add : kind == OpKind::atomic_max ? AtomicOp::max : AtomicOp::min;
+}
+
+}  // namespace
+
 /// Elements of a tile are distinct: only tensors, where other blocks add, need the instruction.
 void Threads::atomic_tile(const Stmt& stmt, const TileOp& op) {
   Side dst = side(op.operands[0]), src = side(op.operands[1]);
@@ -236,7 +244,7 @@ void Threads::atomic_tile(const Stmt& stmt, const TileOp& op) {
     inside(dst, index, cond);
     auto write = [&] {
       if (to->scope == Scope::global) {
-        b_.atomic_add(l_.fresh("old"), roles::build::at(to, index), value);
+        b_.atomic(op_of_atomic(op.kind), l_.fresh("old"), roles::build::at(to, index), value);
         return;
       }
       Value old = get(to, index);

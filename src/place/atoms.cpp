@@ -253,15 +253,7 @@ void Placer::by_threads(const StmtRef& stmt, const std::string& what, const std:
     bool held = multiplied_.contains(buffer.get()) || !vector || !looped_.contains(stmt.get());
     if (!held) move_out(buffer, fmt::format("the statement at line {} needs it in memory", stmt->loc.line));
   }
-  bool alone = false;  // iterations meet at elements to which no instruction adds indivisibly
-  if (const auto* nest = std::get_if<For>(&stmt->node)) {
-    walk(nest->body, [&](const Stmt& inner) {
-      const auto* atomic = std::get_if<AtomicElement>(&inner.node);
-      alone = alone || (atomic != nullptr && !is_global(atomic->buffer));
-    });
-  }
-  remark(stmt->loc, alone ? fmt::format("{} is done by one thread: it has atomics on shared memory", what)
-                          : fmt::format("{} is done element by element by all threads: {}", what, why));
+  remark(stmt->loc, fmt::format("{} is done element by element by all threads: {}", what, why));
   placed_.atoms[stmt.get()] = ThreadsAtom{};
 }
 

@@ -59,24 +59,18 @@ void Placer::collect_op(const StmtRef& stmt, const TileOp& op) {
   }
 }
 
-/// Blocks meet at tensors, where the instruction must be indivisible; in shared memory one thread does it.
+/// Blocks meet at tensors, threads of one at its tiles.
 void Placer::check_atomic(const Stmt& stmt, const Buffer& buffer, AtomicOp op) {
   read_.insert(buffer.get());
   written_.insert(buffer.get());
   if (!is_global(buffer)) return;
   static constexpr DType kTypes[] = {DType::i32, DType::i64,  DType::u32, DType::u64,
                                      DType::f16, DType::bf16, DType::f32, DType::f64};
-  if (op != AtomicOp::add) {
-    return refuse(Rule::place_operation, stmt.loc,
-                  fmt::format("atomic_{} on the tensor `{}` has no placement on {} yet",
-                              op == AtomicOp::max ? "max" : "min", buffer->name, placed_.device.name),
-                  "reduce within the block, or add");
-  }
   if (std::find(std::begin(kTypes), std::end(kTypes), buffer->type) != std::end(kTypes)) return;
   refuse(Rule::place_operation, stmt.loc,
-         fmt::format("atomic_add on the tensor `{}` of {} has no placement on {}", buffer->name,
+         fmt::format("{} on the tensor `{}` of {} has no placement on {}", roles::atomic_word(op), buffer->name,
                      dtype_name(buffer->type), placed_.device.name),
-         "add in i32, i64, u32, u64, f16, bf16, f32 or f64");
+         "use i32, i64, u32, u64, f16, bf16, f32 or f64");
 }
 
 void Placer::collect_loop(const StmtRef& stmt, const For& loop) {

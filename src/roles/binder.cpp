@@ -10,9 +10,12 @@ namespace plait::roles {
 
 const std::map<std::string, std::string>& defining_forms() {
   static const std::map<std::string, std::string> forms = {{"atomic_add", "old = atomic_add(T[i], e)"},
+                                                           {"atomic_max", "old = atomic_max(T[i], e)"},
+                                                           {"atomic_min", "old = atomic_min(T[i], e)"},
                                                            {"broadcast", "x = broadcast(e)"},
                                                            {"clock", "x = clock()"},
-                                                           {"globaltimer", "x = globaltimer()"}};
+                                                           {"globaltimer", "x = globaltimer()"},
+                                                           {"shuffle", "x = shuffle(e, lane)"}};
   return forms;
 }
 namespace {

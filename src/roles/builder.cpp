@@ -340,8 +340,26 @@ Value Builder::clock(const std::string& name, bool global, const At& at) {
 }
 
 Value Builder::atomic_add(const std::string& name, const TensorRef& dst, const Value& value, const At& at) {
+  return atomic(ir::AtomicOp::add, name, dst, value, at);
+}
+
+Value Builder::atomic(ir::AtomicOp op, const std::string& name, const TensorRef& dst, const Value& value,
+                      const At& at) {
   Var var = variable(name, dst.tensor->type, ir::VarKind::let, at);
-  add(AtomicAdd{var, dst, value.as(dst.tensor->type)}, at);
+  add(Atomic{var, dst, value.as(dst.tensor->type), op}, at);
+  return var;
+}
+
+Value Builder::atomic(ir::AtomicOp op, const std::string& name, const SmemRef& dst, const Value& value, const At& at) {
+  Var var = variable(name, dst.smem->buffer->type, ir::VarKind::let, at);
+  add(AtomicShared{var, dst, value.as(dst.smem->buffer->type), op}, at);
+  return var;
+}
+
+Value Builder::shuffle(const std::string& name, const Value& value, const Value& lane, const At& at) {
+  ExprRef expr = value;
+  Var var = variable(name, expr->type, ir::VarKind::let, at);
+  add(Shuffle{var, std::move(expr), lane}, at);
   return var;
 }
 

@@ -151,6 +151,11 @@ class Builder {
   Value broadcast(const std::string& name, const Value& value, const At& at = At::current());
   Value clock(const std::string& name, bool global = false, const At& at = At::current());
   Value atomic_add(const std::string& name, const TensorRef& dst, const Value& value, const At& at = At::current());
+  Value atomic(ir::AtomicOp op, const std::string& name, const TensorRef& dst, const Value& value,
+               const At& at = At::current());
+  Value atomic(ir::AtomicOp op, const std::string& name, const SmemRef& dst, const Value& value,
+               const At& at = At::current());
+  Value shuffle(const std::string& name, const Value& value, const Value& lane, const At& at = At::current());
   /// A task, whose body is what `body` adds.
   void issue(Issue task, const Then& body, const At& at = At::current());
   /// Any other statement.

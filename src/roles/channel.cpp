@@ -84,6 +84,10 @@ class Collector {
     if (const auto* s = std::get_if<StMatrix>(&stmt.node)) mark(s->dst, writes);
     if (const auto* s = std::get_if<StoreShared>(&stmt.node)) mark(s->dst, writes);
     if (const auto* s = std::get_if<PutShared>(&stmt.node)) mark(s->dst, writes);
+    if (const auto* s = std::get_if<AtomicShared>(&stmt.node)) {
+      mark(s->dst, writes);
+      mark(s->dst, reads);
+    }
     if (const auto* s = std::get_if<LdMatrix>(&stmt.node)) mark(s->src, reads);
     if (const auto* s = std::get_if<LoadShared>(&stmt.node)) mark(s->src, reads);
     Visitor look;

@@ -196,12 +196,20 @@ auto fields(const PutShared& s, F&& fn) {
   return fn(s.dst, s.value);
 }
 template <typename F>
-auto fields(const AtomicAdd& s, F&& fn) {
-  return fn(s.dst, s.value, s.result);
+auto fields(const Atomic& s, F&& fn) {
+  return fn(s.op, s.dst, s.value, s.result);
+}
+template <typename F>
+auto fields(const AtomicShared& s, F&& fn) {
+  return fn(s.op, s.dst, s.value, s.result);
 }
 template <typename F>
 auto fields(const Broadcast& s, F&& fn) {
   return fn(s.value, s.result);
+}
+template <typename F>
+auto fields(const Shuffle& s, F&& fn) {
+  return fn(s.value, s.lane, s.result);
 }
 template <typename F>
 auto fields(const Clock& s, F&& fn) {

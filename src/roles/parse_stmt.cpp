@@ -219,20 +219,42 @@ void RoleParser::definition(const Loc& loc) {
   if (call == nullptr || !special(name, *call, loc)) let(name, value, loc);
 }
 
+namespace {
+
+std::optional<ir::AtomicOp> atomic_of(std::string_view word) {
+  for (ir::AtomicOp op : {ir::AtomicOp::add, ir::AtomicOp::max, ir::AtomicOp::min}) {
+    if (word == atomic_word(op)) return op;
+  }
+  return {};
+}
+
+}  // namespace
+
 /// The statements that are written as `x = f(…)`.
 bool RoleParser::special(const std::string& name, const syntax::Call& call, const Loc& loc) {
-  std::size_t wanted = call.callee == "broadcast" ? 1 : call.callee == "atomic_add" ? 2 : 0;
+  std::optional<ir::AtomicOp> atomic = atomic_of(call.callee);
+  std::size_t wanted = call.callee == "broadcast" ? 1 : atomic || call.callee == "shuffle" ? 2 : 0;
   if (wanted == 0 && call.callee != "clock" && call.callee != "globaltimer") return false;
   bool fits = call.args.size() == wanted &&
               std::all_of(call.args.begin(), call.args.end(), [](const syntax::Arg& arg) { return arg.name.empty(); });
   if (!fits) {
     bind_.diags().error(Rule::call_form, loc, fmt::format("`{}` takes {} arguments", call.callee, wanted),
                         "write " + defining_forms().at(call.callee));
+  } else if (call.callee == "shuffle") {
+    ExprRef value = bind_.value(call.args[0].value), lane = bind_.value(call.args[1].value);
+    DType type = value == nullptr ? DType::i32 : value->type;
+    emit(loc, Shuffle{bind_.declare(name, type, ir::VarKind::let, loc), std::move(value), std::move(lane)});
+  } else if (atomic && bind_.smem_of(call.args[0].value) != nullptr) {
+    SmemRef dst = bind_.smem(call.args[0].value);
+    DType type = dst.smem->buffer->type;
+    ExprRef value = bind_.stored(type, call.args[1].value);
+    emit(loc,
+         AtomicShared{bind_.declare(name, type, ir::VarKind::let, loc), std::move(dst), std::move(value), *atomic});
   } else if (wanted == 2) {
     TensorRef dst = bind_.tensor(call.args[0].value);
     DType type = dst.tensor == nullptr ? DType::i32 : dst.tensor->type;
     ExprRef value = bind_.stored(type, call.args[1].value);
-    emit(loc, AtomicAdd{bind_.declare(name, type, ir::VarKind::let, loc), std::move(dst), std::move(value)});
+    emit(loc, Atomic{bind_.declare(name, type, ir::VarKind::let, loc), std::move(dst), std::move(value), *atomic});
   } else if (wanted == 1) {
     ExprRef value = bind_.value(call.args[0].value);
     DType type = value == nullptr ? DType::i32 : value->type;

@@ -230,8 +230,14 @@ class Printer {
   std::string text(const StoreShared& s) const { return line("store {} <- {}", text_of(s.dst), s.src->buffer->name); }
   std::string text(const PutTensor& s) const { return line("put {} = {}", text_of(s.dst), ir::typed_text(s.value)); }
   std::string text(const PutShared& s) const { return line("put {} = {}", text_of(s.dst), ir::typed_text(s.value)); }
-  std::string text(const AtomicAdd& s) const {
-    return line("{} = atomic_add({}, {})", s.result->name, text_of(s.dst), ir::typed_text(s.value));
+  std::string text(const Atomic& s) const {
+    return line("{} = {}({}, {})", s.result->name, atomic_word(s.op), text_of(s.dst), ir::typed_text(s.value));
+  }
+  std::string text(const AtomicShared& s) const {
+    return line("{} = {}({}, {})", s.result->name, atomic_word(s.op), text_of(s.dst), ir::typed_text(s.value));
+  }
+  std::string text(const Shuffle& s) const {
+    return line("{} = shuffle({}, {})", s.result->name, value_text(s.value), value_text(s.lane));
   }
   std::string text(const Broadcast& s) const { return line("{} = broadcast({})", s.result->name, value_text(s.value)); }
   std::string text(const Clock& s) const {

@@ -18,6 +18,18 @@ int swizzle_span(Swizzle swizzle) {
   return 0;
 }
 
+std::string_view atomic_word(ir::AtomicOp op) {
+  switch (op) {
+    case ir::AtomicOp::add:
+      return "atomic_add";
+    case ir::AtomicOp::max:
+      return "atomic_max";
+    case ir::AtomicOp::min:
+      return "atomic_min";
+  }
+  return {};
+}
+
 Builtins make_builtins(const Loc& loc) {
   Builtins made;
   for (const BuiltinName& builtin : builtin_names())

@@ -371,16 +371,32 @@ struct PutShared {
   SmemRef dst;
   ExprRef value;
 };
-/// Gives the old value.
-struct AtomicAdd {
+/// dst = op(dst, value) as one indivisible step; gives the old value.
+struct Atomic {
   Var result;
   TensorRef dst;
   ExprRef value;
+  ir::AtomicOp op = ir::AtomicOp::add;
+};
+/// The name of its function: "atomic_add", …
+std::string_view atomic_word(ir::AtomicOp op);
+/// The same of an element of a shared tile.
+struct AtomicShared {
+  Var result;
+  SmemRef dst;
+  ExprRef value;
+  ir::AtomicOp op = ir::AtomicOp::add;
 };
 /// The value of `src_var` in lane 0 of the executing warp.
 struct Broadcast {
   Var result;
   ExprRef value;
+};
+/// What `value` is in another lane of the warp, by its number modulo 32; each lane says which.
+struct Shuffle {
+  Var result;
+  ExprRef value;
+  ExprRef lane;
 };
 /// Cycles of the multiprocessor, u32; `global`: nanoseconds of the device, u64. Not moved over other statements.
 struct Clock {
@@ -400,12 +416,13 @@ struct Issue {
   Body body;                               ///< what it computes
 };
 
-using AnyStmt = std::variant<Let, VarDef, Set, For, While, If, Elect, OneWarp, DefFragment, MbarInit, Wait, Arrive,
-                             Expect, Fence, SyncThreads, SyncWarp, ClusterArrive, ClusterWait, BarrierSync,
-                             BarrierArrive, TmaLoad, TmaStore, BulkLoad, BulkStore, BulkCommit, BulkWait, Prefetch,
-                             CpAsync, CpCommit, CpWait, Wgmma, WgmmaCommit, WgmmaAwait, Mma, LdMatrix, StMatrix, Each,
-                             RowReduce, LaneReduce, Keep, LoadTensor, StoreTensor, LoadShared, StoreShared, PutTensor,
-                             PutShared, AtomicAdd, Broadcast, Clock, Acquire, Publish, Receive, Release, Issue>;
+using AnyStmt =
+    std::variant<Let, VarDef, Set, For, While, If, Elect, OneWarp, DefFragment, MbarInit, Wait, Arrive, Expect, Fence,
+                 SyncThreads, SyncWarp, ClusterArrive, ClusterWait, BarrierSync, BarrierArrive, TmaLoad, TmaStore,
+                 BulkLoad, BulkStore, BulkCommit, BulkWait, Prefetch, CpAsync, CpCommit, CpWait, Wgmma, WgmmaCommit,
+                 WgmmaAwait, Mma, LdMatrix, StMatrix, Each, RowReduce, LaneReduce, Keep, LoadTensor, StoreTensor,
+                 LoadShared, StoreShared, PutTensor, PutShared, Atomic, AtomicShared, Broadcast, Shuffle, Clock,
+                 Acquire, Publish, Receive, Release, Issue>;
 
 /// Any one of them. Construction and copies are out of line: what std::variant makes of so many alternatives is too
 /// much for every file to compile anew.

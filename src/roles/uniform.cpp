@@ -62,7 +62,12 @@ void Uniformity::statement(const Stmt& stmt, Uniform around) {
                },
                [&](const Elect& s) { walk(s.body, Uniform::none); }, [&](const Issue& s) { walk(s.body, around); },
                [&](const OneWarp& s) { walk(s.body, std::max(around, Uniform::warp)); },
-               [&](const AtomicAdd& s) { raise(s.result, Uniform::none); },
+               [&](const Atomic& s) { raise(s.result, Uniform::none); },
+               [&](const AtomicShared& s) { raise(s.result, Uniform::none); },
+               [&](const Shuffle& s) {
+                 // The value of one lane is the same in all of them.
+                 raise(s.result, of(s.lane) <= Uniform::warp ? std::min(of(s.value), Uniform::warp) : of(s.value));
+               },
                [&](const Clock& s) { raise(s.result, Uniform::none); },
                [&](const Broadcast& s) { raise(s.result, std::min(of(s.value), Uniform::warp)); }, [](const auto&) {}},
       stmt.node);

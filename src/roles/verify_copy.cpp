@@ -65,7 +65,12 @@ class Copies {
   void check(const Met& met, const Wait& s) { barrier(met, s.mbar); }
   void check(const Met& met, const Expect& s) { barrier(met, s.mbar); }
   void check(const Met& met, const Arrive& s);
-  void check(const Met& met, const AtomicAdd& s);
+  void check(const Met& met, const Atomic& s) { atomic(met, *s.dst.tensor, s.dst.loc); }
+  void check(const Met& met, const AtomicShared& s) {
+    inside(check_, s.dst, place_of(s.dst, met.ranges), 1, 1);
+    atomic(met, *s.dst.smem->buffer, s.dst.loc);
+  }
+  void atomic(const Met& met, const ir::BufferDecl& buffer, const Loc& loc);
   template <typename Other>
   void check(const Met&, const Other&) {}
 
@@ -100,7 +105,7 @@ void Copies::modes(const Stmt& stmt) {
                           if (const auto* ref = std::get_if<TensorRef>(&operand)) write(ref->tensor, stmt.loc);
                         }
                       },
-                      [&](const AtomicAdd& s) {
+                      [&](const Atomic& s) {
                         write(s.dst.tensor, stmt.loc);
                         read(s.dst.tensor);
                       },
@@ -243,12 +248,11 @@ void Copies::check(const Met& met, const CpAsync& s) {
         fmt::format("begin at, and pad rows to, a multiple of {} bytes", s.piece));
 }
 
-void Copies::check(const Met& met, const AtomicAdd& s) {
+void Copies::atomic(const Met& met, const ir::BufferDecl& buffer, const Loc& loc) {
   static constexpr DType kTypes[] = {DType::i32, DType::i64,  DType::u32, DType::u64,
                                      DType::f16, DType::bf16, DType::f32, DType::f64};
-  DType type = s.dst.tensor->type;
-  if (std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes)) return;
-  error(Rule::atomic_type, s.dst.loc, met, fmt::format("`{}` is of {}", s.dst.tensor->name, ir::dtype_name(type)));
+  if (std::find(std::begin(kTypes), std::end(kTypes), buffer.type) != std::end(kTypes)) return;
+  error(Rule::atomic_type, loc, met, fmt::format("`{}` is of {}", buffer.name, ir::dtype_name(buffer.type)));
 }
 
 }  // namespace

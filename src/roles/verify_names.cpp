@@ -103,9 +103,17 @@ class Names {
   }
   void check(const PutTensor& s) { typed(s.value, s.dst.tensor->type, "the value that is stored"); }
   void check(const PutShared& s) { typed(s.value, s.dst.smem->buffer->type, "the value that is stored"); }
-  void check(const AtomicAdd& s) {
-    typed(s.value, s.dst.tensor->type, "the value that is added");
+  void check(const Atomic& s) {
+    typed(s.value, s.dst.tensor->type, fmt::format("the value of {}", atomic_word(s.op)));
     typed_var(s.result, s.dst.tensor->type);
+  }
+  void check(const AtomicShared& s) {
+    typed(s.value, s.dst.smem->buffer->type, fmt::format("the value of {}", atomic_word(s.op)));
+    typed_var(s.result, s.dst.smem->buffer->type);
+  }
+  void check(const Shuffle& s) {
+    integer(s.lane, "the number of a lane");
+    typed_var(s.result, s.value->type);
   }
   void check(const Broadcast& s) { typed_var(s.result, s.value->type); }
   void check(const Clock& s) { typed_var(s.result, s.global ? DType::u64 : DType::u32); }

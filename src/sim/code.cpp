@@ -99,8 +99,9 @@ class Granules {
                      tensor(n.src.tensor.get(), n.piece);
                    },
                    [&](const roles::PutShared& n) { shared(element(*n.dst.smem->buffer)); },
+                   [&](const roles::AtomicShared& n) { shared(element(*n.dst.smem->buffer)); },
                    [&](const roles::PutTensor& n) { tensor(n.dst.tensor.get(), element(*n.dst.tensor)); },
-                   [&](const roles::AtomicAdd& n) { tensor(n.dst.tensor.get(), element(*n.dst.tensor)); },
+                   [&](const roles::Atomic& n) { tensor(n.dst.tensor.get(), element(*n.dst.tensor)); },
                    [&](const auto&) {},
                },
                stmt.node);
@@ -145,6 +146,9 @@ Code make_code(const roles::Program& program, const Launch& launch) {
 }
 
 std::string statement_word(const roles::Stmt& stmt) {
+  if (const auto* atomic = std::get_if<roles::Atomic>(&stmt.node)) return std::string(roles::atomic_word(atomic->op));
+  if (const auto* atomic = std::get_if<roles::AtomicShared>(&stmt.node))
+    return std::string(roles::atomic_word(atomic->op));
   static constexpr const char* kWords[] = {"let",
                                            "var",
                                            "set",
@@ -192,7 +196,9 @@ std::string statement_word(const roles::Stmt& stmt) {
                                            "put",
                                            "put",
                                            "atomic_add",
+                                           "atomic_add",
                                            "broadcast",
+                                           "shuffle",
                                            "clock",
                                            "acquire",
                                            "publish",

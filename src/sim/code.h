@@ -294,13 +294,23 @@ struct PutShared {
   SmemPlace dst;
   Reg value;
 };
-struct AtomicAdd {
+struct Atomic {
   Reg result;
   TensorPlace dst;
   Reg value;
+  ir::BinaryOp op = ir::BinaryOp::add;
+};
+struct AtomicShared {
+  Reg result;
+  SmemPlace dst;
+  Reg value;
+  ir::BinaryOp op = ir::BinaryOp::add;
 };
 struct Broadcast {
   Reg result, value;
+};
+struct Shuffle {
+  Reg result, value, lane;
 };
 struct ReadClock {
   Reg result;
@@ -329,8 +339,8 @@ using Action =
                  act::BulkStore, act::BulkCommit, act::BulkWait, act::Prefetch, act::CpAsync, act::CpCommit,
                  act::CpWait, act::Wgmma, act::WgmmaCommit, act::WgmmaAwait, act::Mma, act::LdMatrix, act::StMatrix,
                  act::Each, act::RowReduce, act::LaneReduce, act::Keep, act::LoadTensor, act::StoreTensor,
-                 act::LoadShared, act::StoreShared, act::PutTensor, act::PutShared, act::AtomicAdd, act::Broadcast,
-                 act::ReadClock, act::TaskBegin, act::TaskEnd, act::Finish>;
+                 act::LoadShared, act::StoreShared, act::PutTensor, act::PutShared, act::Atomic, act::AtomicShared,
+                 act::Broadcast, act::Shuffle, act::ReadClock, act::TaskBegin, act::TaskEnd, act::Finish>;
 
 struct Instr {
   ExprRange code;  ///< computes the operands

@@ -185,10 +185,27 @@ Action Compiler::action(const roles::PutShared& n) {
   SmemPlace at = place(n.dst);
   return act::PutShared{at, value(n.value)};
 }
-Action Compiler::action(const roles::AtomicAdd& n) {
+namespace {
+
+ir::BinaryOp combination(ir::AtomicOp op) {
+  return op == ir::AtomicOp::add ? ir::BinaryOp::add : op == ir::AtomicOp::max ? ir::BinaryOp::max : ir::BinaryOp::min;
+}
+
+}  // namespace
+
+Action Compiler::action(const roles::Atomic& n) {
   TensorPlace at = place(n.dst);
-  Reg added = value(n.value);
-  return act::AtomicAdd{variable(n.result), at, added};
+  Reg other = value(n.value);
+  return act::Atomic{variable(n.result), at, other, combination(n.op)};
+}
+Action Compiler::action(const roles::AtomicShared& n) {
+  SmemPlace at = place(n.dst);
+  Reg other = value(n.value);
+  return act::AtomicShared{variable(n.result), at, other, combination(n.op)};
+}
+Action Compiler::action(const roles::Shuffle& n) {
+  Reg from = value(n.value), lane = value(n.lane);
+  return act::Shuffle{variable(n.result), from, lane};
 }
 Action Compiler::action(const roles::Broadcast& n) {
   Reg from = value(n.value);

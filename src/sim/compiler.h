@@ -114,8 +114,10 @@ class Compiler {
   Action action(const roles::StoreShared& n);
   Action action(const roles::PutTensor& n);
   Action action(const roles::PutShared& n);
-  Action action(const roles::AtomicAdd& n);
+  Action action(const roles::Atomic& n);
+  Action action(const roles::AtomicShared& n);
   Action action(const roles::Broadcast& n);
+  Action action(const roles::Shuffle& n);
   Action action(const roles::Clock& n);
 
   // Operands.

@@ -158,6 +158,20 @@ Step run(Machine& m, Warp& w, const act::Broadcast& a) {
   return Step::next;
 }
 
+/// Values are those of before the statement, in all lanes.
+Step run(Machine& m, Warp& w, const act::Shuffle& a) {
+  if (!whole_warp(m, w)) return Step::next;
+  w.time += m.latency(m.costs().shuffle);
+  std::array<Value, kLanes> values{};
+  for (int lane = 0; lane < kLanes; ++lane) {
+    std::int64_t from = value_of(w, a.lane, lane).i & (kLanes - 1);
+    values[static_cast<std::size_t>(lane)] = value_of(w, a.value, static_cast<int>(from));
+  }
+  for (int lane = 0; lane < (a.result.per_lane ? kLanes : 1); ++lane)
+    w.file[static_cast<std::size_t>(a.result.at + lane)] = values[static_cast<std::size_t>(lane)];
+  return Step::next;
+}
+
 Step run(Machine& m, Warp& w, const act::ReadClock& a) {
   std::int64_t ns = static_cast<std::int64_t>(static_cast<double>(w.time) * 1000 / m.costs().clock_mhz);
   std::int64_t value = a.global ? ns : static_cast<std::uint32_t>(w.time);

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "ir/evaluate.h"
 #include "sim/copy.h"
@@ -322,7 +323,7 @@ Step run(Machine& m, Warp& w, const act::PutShared& a) {
 }
 
 /// Lanes one after the other; no order of theirs is promised.
-Step run(Machine& m, Warp& w, const act::AtomicAdd& a) {
+Step run(Machine& m, Warp& w, const act::Atomic& a) {
   const ir::TensorView& view = m.tensor(a.dst.tensor);
   for (int lane = 0; lane < kLanes; ++lane) {
     if (!has(w.mask, lane)) continue;
@@ -331,11 +332,33 @@ Step run(Machine& m, Warp& w, const act::AtomicAdd& a) {
     lane_access(m, w, lane, element_bytes(view, a.dst.tensor, *offset), Kind::update);
     if (m.checks()) m.order().atomic(w, lane, a.dst.tensor, *offset);
     Value old = load_value(view.type, view.data, *offset);
-    store_value(view.type, view.data, *offset,
-                interp::combine(ir::BinaryOp::add, view.type, old, value_of(w, a.value, lane)));
+    store_value(view.type, view.data, *offset, interp::combine(a.op, view.type, old, value_of(w, a.value, lane)));
     w.file[static_cast<std::size_t>(a.result.at + (a.result.per_lane ? lane : 0))] = old;
   }
   w.time += m.latency(m.costs().atomic);
+  return Step::next;
+}
+
+/// Lanes that meet at one element go one after the other, each as long as the unit takes for one.
+Step run(Machine& m, Warp& w, const act::AtomicShared& a) {
+  const SmemCode& smem = m.code().smem[static_cast<std::size_t>(a.dst.smem)];
+  ir::DType type = smem.decl->buffer->type;
+  std::unordered_map<std::int64_t, int> met;
+  int rounds = 1;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (!has(w.mask, lane)) continue;
+    auto at = smem_position(m, w, lane, a.dst, {1, 1});
+    if (!at) continue;
+    std::int64_t begin = smem_byte(smem, *at);
+    rounds = std::max(rounds, ++met[begin]);
+    lane_access(m, w, lane, {&w.block, a.dst.smem, begin, smem.tile.bits / 8}, Kind::update);
+    std::uint8_t* place = w.block.smem.data() + begin;
+    Value old = load_value(type, place, 0);
+    store_value(type, place, 0, interp::combine(a.op, type, old, value_of(w, a.value, lane)));
+    w.file[static_cast<std::size_t>(a.result.at + (a.result.per_lane ? lane : 0))] = old;
+  }
+  m.use(w.block.sm, Unit::smem, w.time, static_cast<double>(rounds));
+  w.time += m.latency(m.costs().smem_access);
   return Step::next;
 }
 

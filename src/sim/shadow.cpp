@@ -41,6 +41,22 @@ void Shadow::clear_readers(Cell& cell) {
   cell.more = -1;
 }
 
+/// Atomics need not meet each other: the last one stays behind the next, for plain accesses to be compared with, where
+/// that has not seen it.
+void Shadow::keep_atomic(Cell& cell, const OrderOf& order) {
+  std::vector<Access> kept;
+  auto keep = [&](const Access& earlier) {
+    if (earlier.clock != 0 && earlier.atomic && order(earlier) != Order::before) kept.push_back(earlier);
+  };
+  keep(cell.write);
+  keep(cell.read);
+  if (cell.more >= 0) {
+    for (const Access& reader : more_[static_cast<std::size_t>(cell.more)]) keep(reader);
+  }
+  clear_readers(cell);
+  for (const Access& earlier : kept) add_reader(cell, earlier);
+}
+
 bool Shadow::read(std::int64_t begin, std::int64_t bytes, const Access& access, const OrderOf& order,
                   Conflict& conflict) {
   bool fine = true;
@@ -50,11 +66,15 @@ bool Shadow::read(std::int64_t begin, std::int64_t bytes, const Access& access, 
       conflict = {{}, false, true, Order::racing, i * granule_};
       fine = false;
     } else if (fine && cell.write.clock != 0) {
-      Order found = order(cell.write);
-      if (found != Order::before) {
-        conflict = {cell.write, true, false, found, i * granule_};
-        fine = false;
-      }
+      auto before = [&](const Access& earlier, bool writes) {
+        Order found = !writes && !earlier.atomic ? Order::before : order(earlier);
+        if (found == Order::before) return true;
+        conflict = {earlier, true, false, found, i * granule_};
+        return false;
+      };
+      fine = before(cell.write, true) && (cell.read.clock == 0 || before(cell.read, false));
+      for (std::size_t r = 0; fine && cell.more >= 0 && r < more_[static_cast<std::size_t>(cell.more)].size(); ++r)
+        fine = before(more_[static_cast<std::size_t>(cell.more)][r], false);
     }
     add_reader(cell, access);
   }
@@ -86,8 +106,12 @@ bool Shadow::write(std::int64_t begin, std::int64_t bytes, const Access& access,
       conflict.byte = i * granule_;
       fine = false;
     }
+    if (access.atomic) {
+      keep_atomic(cell, order);
+    } else {
+      clear_readers(cell);
+    }
     cell.write = access;
-    clear_readers(cell);
   }
   return fine;
 }

@@ -53,11 +53,12 @@ class Shadow {
  private:
   struct Cell {
     Access write;
-    Access read;             ///< one reader since the write
+    Access read;             ///< one reader since the write, or an atomic before it that the write did not see
     std::int32_t more = -1;  ///< further readers, in more_
   };
   bool check_write(Cell& cell, const Access& access, const OrderOf& order, Conflict& conflict);
   void add_reader(Cell& cell, const Access& access);
+  void keep_atomic(Cell& cell, const OrderOf& order);
   void clear_readers(Cell& cell);
 
   std::int64_t granule_;

@@ -55,7 +55,11 @@ class Finder {
                    [&](const roles::Elect& n) { walk(n.body, depth + 1); },
                    [&](const roles::OneWarp& n) { walk(n.body, depth); },
                    [&](const roles::Issue& n) { walk(n.body, depth); },
-                   [&](const roles::AtomicAdd& n) { add(n.result); },
+                   [&](const roles::Atomic& n) { add(n.result); },
+                   [&](const roles::AtomicShared& n) { add(n.result); },
+                   [&](const roles::Shuffle& n) {
+                     if (differs(n.value) && differs(n.lane)) add(n.result);
+                   },
                    [&](const roles::Each& n) {
                      for (const ir::Var& var : n.vars) add(var);
                    },

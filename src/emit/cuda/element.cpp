@@ -364,7 +364,7 @@ void emit(Emitter& e, const roles::PutShared& s) {
                      to_memory(e, s.dst.smem->buffer->type, expr_text(e, s.value), s.dst.loc)));
 }
 
-void emit(Emitter& e, const roles::AtomicAdd& s) {
+void emit(Emitter& e, const roles::Atomic& s) {
   using ir::DType;
   e.needs_sm(80, s.dst.loc, "atomic_add");
   DType type = s.dst.tensor->type;

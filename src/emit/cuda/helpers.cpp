@@ -133,6 +133,29 @@ void add_math(Table& table) {
       {}, "template <typename T>\n__device__ __forceinline__ T max_of(T a, T b) {\n  return a > b ? a : b;\n}\n"};
   table["min_of"] = {
       {}, "template <typename T>\n__device__ __forceinline__ T min_of(T a, T b) {\n  return a < b ? a : b;\n}\n"};
+  table["larger"] = {{}, R"(// A NaN is larger than every number.
+template <typename T>
+__device__ __forceinline__ T larger(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+)"};
+  table["smaller"] = {{}, R"(// A NaN is smaller than every number.
+template <typename T>
+__device__ __forceinline__ T smaller(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+)"};
+  table["atomic_exchanged"] = {{}, R"(// Puts what `next` makes of the bits that are there; gives those.
+template <typename Bits, typename Next>
+__device__ __forceinline__ Bits atomic_exchanged(Bits* at, Next next) {
+  Bits seen = *static_cast<volatile Bits*>(at);
+  while (true) {
+    const Bits was = atomicCAS(at, seen, next(seen));
+    if (was == seen) return was;
+    seen = was;
+  }
+}
+)"};
   table["pick"] = {{},
                    "template <typename T>\n__device__ __forceinline__ T pick(bool condition, T a, T b) {\n"
                    "  return condition ? a : b;\n}\n"};

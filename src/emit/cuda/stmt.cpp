@@ -88,6 +88,11 @@ void print(Emitter& e, const roles::Broadcast& s) {
                      Emitter::name(s.result->name), expr_text(e, s.value)));
 }
 
+void print(Emitter& e, const roles::Shuffle& s) {
+  e.line(fmt::format("const {} {} = __shfl_sync(0xffffffff, {}, {});", value_type(s.result->type),
+                     Emitter::name(s.result->name), expr_text(e, s.value), expr_text(e, s.lane)));
+}
+
 void print(Emitter& e, const roles::Clock& s) {
   e.line(fmt::format("const {} {} = {}();", value_type(s.result->type), Emitter::name(s.result->name),
                      e.helper(s.global ? "nanoseconds" : "cycles")));

@@ -104,6 +104,25 @@ std::string role(const std::string& body, const std::string& decls = "", int war
 
 const std::string kTile = "  smem S: bf16[2, 64, 128] swizzle 128\n  mbar full[2] count 1\n";
 
+/// One tile of each type that atomics take, and each of them on it.
+constexpr std::array<const char*, 8> kAtomicTypes = {"i32", "i64", "u32", "u64", "f16", "bf16", "f32", "f64"};
+const std::string kAtomicTiles = [] {
+  std::string text;
+  for (const char* type : kAtomicTypes) text += fmt::format("  smem {0}_s: {0}[4, 8]\n", type);
+  return text;
+}();
+std::string shared_atomics() {
+  std::string text;
+  for (const char* type : kAtomicTypes) {
+    const char* value = type[0] == 'i' || type[0] == 'u' ? "lane" : "f32(lane)";
+    for (const char* op : {"add", "max", "min"}) {
+      text += fmt::format("    {0}_{1} = atomic_{0}({1}_s[warp, lane % 8], {1}({2}))\n", op, type, value);
+      text += fmt::format("    if {0}_{1} == {1}(1):\n      put Y[0, 0] = f32({0}_{1})\n", op, type);
+    }
+  }
+  return text;
+}
+
 std::vector<Form> forms() {
   std::vector<Form> all = {
       {"ldmatrix_mma_sm80", "sm_80",
@@ -142,6 +161,10 @@ std::vector<Form> forms() {
             "    for i in range(8) unroll 4:\n      if i == 2 and thread > 1:\n        put Y[0, i] = S[0, i]\n      "
             "else:\n        put Y[1, i] = fma(1.0, 2.0, abs(V[i]))\n",
             "  smem S: f32[2, 128]\n")},
+      {"shared_atomics_sm80", "sm_80", role(shared_atomics(), kAtomicTiles)},
+      {"shuffles_sm80", "sm_80",
+       role("    a = shuffle(lane, lane ^ 1)\n    b = shuffle(f32(lane), lane - 4)\n    c = shuffle(f64(lane), 31)\n    d "
+            "= shuffle(u64(lane), a)\n    put Y[a, d] = b + f32(c)\n")},
       {"tma_multicast_sm90", "sm_90",
        "  cluster 2\n  map X_map = X box [64, 64] swizzle 128\n" +
            role("    elect:\n      mbar_init full\n      fence mbar_init\n    cluster_arrive\n    cluster_wait\n    "

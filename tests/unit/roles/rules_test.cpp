@@ -261,6 +261,11 @@ constexpr Case kPlaces[] = {
     {kSmall, "    lane_reduce max m lanes 32\n",
      "    if n == warp:\n      set n = lane\n    if n > 0:\n      lane_reduce max m lanes 32\n",
      "threads that must run `lane_reduce max m lanes 32` together may differ in `n > 0` [uniform-condition]"},
+    {kSmall, "    set n = n + 1\n", "    if lane < n:\n      y = shuffle(n, lane ^ 1)\n",
+     "threads that must run `y = shuffle(n, lane ^ 1)` together may differ in `lane < n` [uniform-condition]"},
+    {kSmall, "    set n = n + 1\n", "    y = shuffle(n, 0.5)\n", "the number of a lane"},
+    {kSmall, "    set n = n + 1\n", "    elect:\n      y = shuffle(n, 0)\n",
+     "one thread alone cannot run `y = shuffle(n, 0)` [whole-warp]"},
     {kMatmul, "        wgmma_commit\n", "        sync_threads\n        wgmma_commit\n",
      "`sync_threads` stands in a loop or branch of one role, and waits for the threads of all [block-barrier]"},
     {kMatmul, "    var n: u32 = 0\n    for", "    var n: u32 = 0\n    sync_threads\n    for",
@@ -300,6 +305,8 @@ constexpr Case kCopies[] = {
      "the copy begins at byte 8 of a row [cp-async-tile]"},
     {kSmall, "cp_async S[0, 0]", "cp_async P[0, 0]", "`P` is of bf16, and `I` of f32 [cp-async-tile]"},
     {kSmall, "H: inout i32[8]", "H: inout i16[8]", "`H` is of i16 [atomic-type]"},
+    {kSmall, "put S[0, lane] = 1.0", "was = atomic_max(S[8, lane], 1.0)",
+     "index 0 of `S` is 8, and its extent 8 [tile-bounds]"},
 };
 INSTANTIATE_TEST_SUITE_P(Copies, Rules, testing::ValuesIn(kCopies));
 

@@ -33,6 +33,24 @@ TEST(Races, TheReportNamesBothAccesses) {
   EXPECT_NE(d.notes[0].loc.line, d.loc.line);
 }
 
+TEST(Races, AtomicsOnSharedTilesWithPlainAccesses) {
+  const char* text = R"(roles count(T: out i32[1]) device h200:
+  launch 1
+  smem S: i32[1]
+  role work warps 4:
+    elect:
+      put S[0] = 0
+    barrier_sync 1 threads 128
+    old = atomic_add(S[0], 1)
+    barrier_sync 2 threads 128
+    elect:
+      put T[0] = S[0]
+)";
+  expect_clean(text);
+  expect_found(without(text, "barrier_sync 1 threads 128"), Rule::sim_race, {6, 8}, "nothing orders that with");
+  expect_found(without(text, "barrier_sync 2 threads 128"), Rule::sim_race, {8, 11}, "nothing orders that with");
+}
+
 TEST(Races, LanesOfAWarp) {
   const char* text = R"(roles lanes(T: out f32[32]) device h200:
   launch 1

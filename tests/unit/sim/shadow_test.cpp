@@ -59,6 +59,20 @@ TEST(Shadow, AtomicsDoNotRaceWithEachOther) {
   EXPECT_TRUE(shadow.read(8, 4, by(3), always(Order::racing), conflict));
 }
 
+TEST(Shadow, AnAtomicBehindAnotherDoesNotHideIt) {
+  Shadow shadow(16, 4, true);
+  Conflict conflict;
+  auto unseen = [](Component component) {
+    return [component](const Access& a) { return a.component == component ? Order::racing : Order::before; };
+  };
+  for (Component c : {1, 2, 3})
+    ASSERT_TRUE(shadow.write(4, 4, Access{c, 1, 1, 0, true}, always(Order::racing), conflict));
+  EXPECT_TRUE(shadow.read(4, 4, by(4), always(Order::before), conflict));
+  EXPECT_FALSE(shadow.read(4, 4, by(5), unseen(1), conflict));
+  EXPECT_TRUE(conflict.earlier_writes);
+  EXPECT_FALSE(shadow.write(4, 4, by(6), unseen(2), conflict));
+}
+
 TEST(Shadow, ProxyOrderIsToldApart) {
   Shadow shadow(16, 16, false);
   Conflict conflict;

@@ -85,6 +85,41 @@ TEST(Values, SharedMemoryBroadcastAndAtomics) {
   EXPECT_EQ(elements(trial, 1)[0], runtime::to_doubles(call->tensors[1].view())[0] + 64);
 }
 
+TEST(Values, AtomicsOnSharedTilesAndShuffles) {
+  const char* text = R"(roles count(T: out i32[4], U: out i32[32], X: out f32[2]) device h200:
+  launch 1
+  smem S: i32[4]
+  smem F: f32[2]
+  role work warps 2:
+    if thread < 4:
+      put S[thread] = 0
+    if thread < 2:
+      put F[thread] = 0.0
+    sync_threads
+    a = atomic_add(S[thread % 3], thread)
+    b = atomic_max(S[3], thread * 7 % 64)
+    c = atomic_min(F[0], f32(thread) - 40.0)
+    d = atomic_add(F[1], 0.5)
+    sync_threads
+    if thread < 4:
+      put T[thread] = S[thread]
+    if thread < 2:
+      put X[thread] = F[thread]
+    other = shuffle(thread * 2, lane + 5)
+    if warp == 0:
+      put U[lane] = other
+)";
+  Trial trial = simulated(text, {}, {}, 3);
+  ASSERT_EQ(trial.outcome.diagnostics.render(), "");
+  std::vector<double> t = elements(trial, 0), u = elements(trial, 1), x = elements(trial, 2);
+  EXPECT_EQ(t[0], 693);  // 0 + 3 + … + 63
+  EXPECT_EQ(t[1], 651);  // 1 + 4 + … + 61
+  EXPECT_EQ(t[3], 63);
+  EXPECT_EQ(x[0], -40);
+  EXPECT_EQ(x[1], 32);
+  for (std::size_t lane = 0; lane < 32; ++lane) EXPECT_EQ(u[lane], static_cast<double>((lane + 5) % 32 * 2));
+}
+
 TEST(Values, ReductionsOverRowsAndLanes) {
   const char* text = R"(roles softmax(A: in f32[M, 256], B: out f32[M, 256]) device h200:
   launch ceildiv(i32(M), 4)
