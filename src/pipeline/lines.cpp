@@ -10,6 +10,8 @@ using namespace ir;
 namespace {
 
 constexpr int kLaneCount = 32;
+/// Elements that a lane reads before it combines them: reads of shared memory take longer than that.
+constexpr int kAhead = 4;
 
 bool is_literal_zero(const Value& value) { return as_int(value.expr()) == 0; }
 
@@ -72,7 +74,7 @@ void Threads::each_line(const Lines& lines, const std::function<void(const Line&
     at[0] = rest;
     return at;
   };
-  Lowering::BodyScope scope(l_);
+  // What all warps do stands in the body around, to which a barrier can be added.
   if (team.warps > 1) {
     std::int64_t busy = team.warps;
     for (const Value& extent : extents) busy *= *as_int(extent.expr());
@@ -81,6 +83,7 @@ void Threads::each_line(const Lines& lines, const std::function<void(const Line&
     Value number = busy == team.warps ? Value(0) : b_.let(l_.fresh("line"), warp() / team.warps);
     return fn({split(number), exists, lane_place(team)});
   }
+  Lowering::BodyScope scope(l_);
   const std::int64_t each = kLaneCount / team.lanes;
   b_.loop(l_.fresh("line"), {warp() * each, total, warps * each}, [&](const Value& first) {
     Lowering::BodyScope inner(l_);
@@ -170,7 +173,7 @@ void Threads::reduce(const TileOp& op) {
   each_line(all, [&](const Line& line) {
     Var sum = b_.var(l_.fresh("sum"), held, converted(held, how.neutral(type)));
     where(line.exists, [&] {
-      b_.loop(l_.fresh("k"), {first_of(all, line), all.length, all.team.threads()}, [&](const Value& k) {
+      b_.loop(l_.fresh("k"), {first_of(all, line), all.length, all.team.threads(), kAhead}, [&](const Value& k) {
         Value element = converted(type, line_element(all, line.at, k));
         if (how.absolute) element = roles::build::call(Intrinsic::abs, {element});
         b_.set(sum, plain.combine(sum, converted(held, element)));
@@ -213,7 +216,7 @@ void Threads::arg_reduce(const TileOp& op) {
       Value first = first_of(all, line);
       b_.set(best, length && *length >= threads ? first : min(first, all.length - 1));
       b_.set(top, converted(held, line_element(all, line.at, best)));
-      b_.loop(l_.fresh("k"), {first + threads, all.length, threads}, [&](const Value& k) {
+      b_.loop(l_.fresh("k"), {first + threads, all.length, threads, kAhead}, [&](const Value& k) {
         Lowering::BodyScope scope(l_);
         Value next = b_.let(l_.fresh("next"), converted(held, line_element(all, line.at, k)));
         b_.if_(beats(next, top), [&] {
@@ -270,7 +273,7 @@ void Threads::cumsum(const Stmt& stmt, const TileOp& op) {
       sum_before(all, line, begin, end, carry, [&](const Value& k) { return element(line, k); });
     }
     auto scan = [&] {
-      b_.loop(l_.fresh("k"), {begin, end, all.team.lanes}, [&](const Value& first) {
+      b_.loop(l_.fresh("k"), {begin, end, all.team.lanes, kAhead}, [&](const Value& first) {
         Lowering::BodyScope scope(l_);
         scan_step(
             all, line, first, end, carry, [&](const Value& k) { return element(line, k); },
@@ -288,7 +291,7 @@ void Threads::sum_before(const Lines& lines, const Line& line, const Value& begi
   const Team& team = lines.team;
   const std::vector<Var> own = {b_.var(l_.fresh("sum"), carry->type, zero_of(carry->type))};
   where(line.exists, [&] {
-    b_.loop(l_.fresh("k"), {begin + line.place, end, team.lanes},
+    b_.loop(l_.fresh("k"), {begin + line.place, end, team.lanes, kAhead},
             [&](const Value& k) { b_.set(own[0], Value(own[0]) + element(k)); });
   });
   exchange(team.lanes, 1, own, [&](const Values& others) { b_.set(own[0], Value(own[0]) + others[0]); });
