@@ -57,6 +57,10 @@ class Barriers {
   Barriers(const Meeting& meeting, const Builtins& builtins) : meeting_(meeting) {
     // A tensor that is only written, or a tile that is only read by threads, needs no barrier.
     alone_ = {builtins.thread.get(), builtins.lane.get(), builtins.warp.get(), builtins.replica.get()};
+    for (std::size_t known = 0; known != alone_.size();) {
+      known = alone_.size();
+      roles::walk(meeting.role.body, [&](const Stmt& stmt) { note_alone(stmt); });
+    }
     roles::walk(meeting.role.body, [&](const Stmt& stmt) {
       if (const auto* set = std::get_if<Set>(&stmt.node)) changing_.insert(set->var.get());
       State own = accesses(stmt);
@@ -81,6 +85,8 @@ class Barriers {
   State accesses(const Stmt& stmt) const;
   State own_accesses(const Stmt& stmt) const;
   State within(const Stmt& stmt) const;
+  bool differs(const ExprRef& e) const;
+  void note_alone(const Stmt& stmt);
   bool is_alone(const Stmt& stmt) const;
   bool apart(const ExprRef& a, const ExprRef& b) const;
   bool copies_over(const Access& before, const Access& now) const;
@@ -216,19 +222,33 @@ State Barriers::within(const Stmt& stmt) const {
   return out;
 }
 
+/// Whether threads may have different values of it.
+bool Barriers::differs(const ExprRef& e) const {
+  bool found = false;
+  ir::walk(e, [&](const ir::Expr& x) {
+    const auto* ref = std::get_if<ir::VarRef>(&x.node);
+    found = found || (ref != nullptr && alone_.contains(ref->var.get()));
+  });
+  return found;
+}
+
+/// Variables that follow from what differs.
+void Barriers::note_alone(const Stmt& stmt) {
+  auto note = [&](const Var& var, const ExprRef& value) {
+    if (differs(value)) alone_.insert(var.get());
+  };
+  if (const auto* s = std::get_if<Let>(&stmt.node)) note(s->var, s->value);
+  if (const auto* s = std::get_if<VarDef>(&stmt.node)) note(s->var, s->init);
+  if (const auto* s = std::get_if<Set>(&stmt.node)) note(s->var, s->value);
+  if (const auto* s = std::get_if<For>(&stmt.node)) note(s->var, s->begin);
+}
+
 /// Whether threads go different ways through the statement, so that no barrier may stand inside.
 bool Barriers::is_alone(const Stmt& stmt) const {
-  auto differs = [&](const ExprRef& e) {
-    bool found = false;
-    ir::walk(e, [&](const ir::Expr& x) {
-      const auto* ref = std::get_if<ir::VarRef>(&x.node);
-      found = found || (ref != nullptr && alone_.contains(ref->var.get()));
-    });
-    return found;
-  };
   if (std::holds_alternative<Elect>(stmt.node) || std::holds_alternative<OneWarp>(stmt.node)) return true;
   if (const auto* s = std::get_if<For>(&stmt.node)) return differs(s->begin) || differs(s->end);
   if (const auto* s = std::get_if<If>(&stmt.node)) return differs(s->cond);
+  if (const auto* s = std::get_if<While>(&stmt.node)) return differs(s->cond);
   return false;
 }
 

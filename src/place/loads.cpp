@@ -60,6 +60,14 @@ std::string Placer::tma_obstacle(const Region& global, const Region& tile, const
   bool swizzled = placed_.shared.at(buffer.get()).swizzle != roles::Swizzle::none;
   if (!swizzled && shape.size() == 2 && shape[0] > 1 && shape[1] > kMaxBox)
     return fmt::format("its rows of {} elements are wider than a box", shape[1]);
+  // A row of several boxes: each begins where TMA can write.
+  constexpr std::int64_t kBoxAlignment = 128;
+  std::int64_t columns = std::min(shape.back(), kMaxBox);
+  while (shape.back() % columns != 0) --columns;
+  const bool cut = !swizzled && columns < shape.back();
+  if (cut && columns * dtype_bits(buffer->type) / 8 % kBoxAlignment != 0)
+    return fmt::format("its row of {} elements has no equal boxes that begin at multiples of {} bytes", shape.back(),
+                       kBoxAlignment);
   return {};
 }
 
