@@ -122,12 +122,15 @@ std::vector<double> row_sizes(const std::vector<double>& values, std::size_t col
 /// As the language converts it to the type.
 double converted_to(DType type, double value) {
   if (ir::is_float(type)) return ir::round_to(type, value);
+  // A double holds the largest numbers of the type as this one, which the type has not.
+  if (type == DType::u64 && value == 0x1p64) return value;
   std::int64_t whole = ir::float_to_int(type, value);
   return type == DType::u64 ? static_cast<double>(static_cast<std::uint64_t>(whole)) : static_cast<double>(whole);
 }
 
 /// Whether an integer or bool is what some number within `slack` of `want` is converted to.
 bool converts_to(DType type, double want, double slack, double got) {
+  if (got == converted_to(type, want)) return true;
   double low = want - slack, high = want + slack;
   if (ir::is_bool(type)) return got != 0 ? low != 0 || high != 0 : low <= 0 && high >= 0;
   low = converted_to(type, low);
