@@ -24,8 +24,10 @@ Value neutral(OpKind kind, DType type) {
   bool lowest = kind == OpKind::reduce_max;
   if (ir::is_float(type)) return typed_literal(type, lowest ? -INFINITY : INFINITY);
   std::int64_t bits = dtype_bits(type);
-  std::int64_t least = ir::is_signed_integer(type) ? -(std::int64_t{1} << (bits - 1)) : 0;
-  std::int64_t most = ir::is_signed_integer(type) ? -(least + 1) : (bits == 64 ? -1 : (std::int64_t{1} << bits) - 1);
+  std::uint64_t all = ~std::uint64_t{0}, top = std::uint64_t{1} << (bits - 1);
+  bool has_sign = ir::is_signed_integer(type);
+  auto least = static_cast<std::int64_t>(has_sign ? all << (bits - 1) : 0);
+  auto most = static_cast<std::int64_t>(has_sign ? top - 1 : all >> (64 - bits));
   return typed_int(type, lowest ? least : most);
 }
 

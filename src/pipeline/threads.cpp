@@ -69,13 +69,13 @@ Value Threads::value(const ExprRef& expr) { return scalars_.convert(expr); }
 
 namespace {
 
-/// Whether the statement leaves nothing of what the buffer held.
+/// Whether the statement, which does not read the buffer, leaves nothing of what it held.
 bool overwrites(const Stmt& stmt, const Buffer& buffer) {
   const auto* op = std::get_if<TileOp>(&stmt.node);
   if (op == nullptr) return false;
   const std::vector<Effect>& effects = op_info(op->kind).effects;
   for (std::size_t i = 0; i < op->operands.size(); ++i) {
-    if (op->operands[i].buffer == buffer && effects[i] == Effect::write) return is_whole(op->operands[i]);
+    if (op->operands[i].buffer == buffer && effects[i] != Effect::read) return is_whole(op->operands[i]);
   }
   return false;
 }

@@ -11,13 +11,19 @@ using namespace ir;
 
 namespace {
 
+/// Whether what the operation writes starts anew.
+bool clears(const TileOp& op) {
+  if (const auto* product = std::get_if<GemmAttrs>(&op.attrs)) return product->clear_accum;
+  const auto* reduction = std::get_if<ReduceAttrs>(&op.attrs);
+  return reduction != nullptr && reduction->clear;
+}
+
 void touch_ops(const Stmt& stmt, Touched& out) {
   std::visit(Overload{[&](const TileOp& op) {
                         const std::vector<Effect>& effects = op_info(op.kind).effects;
                         for (std::size_t i = 0; i < op.operands.size(); ++i) {
-                          bool clears = std::holds_alternative<GemmAttrs>(op.attrs) &&
-                                        std::get<GemmAttrs>(op.attrs).clear_accum && i == 2;
-                          if (effects[i] != Effect::write && !clears) out.reads.insert(op.operands[i].buffer);
+                          bool kept = effects[i] == Effect::read || !clears(op);
+                          if (effects[i] != Effect::write && kept) out.reads.insert(op.operands[i].buffer);
                           if (effects[i] != Effect::read) out.writes.insert(op.operands[i].buffer);
                         }
                         const auto* copy = std::get_if<CopyAttrs>(&op.attrs);

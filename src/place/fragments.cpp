@@ -115,7 +115,7 @@ void Placer::relate_reductions() {
     const TileOp& op = op_of(stmt);
     const Buffer &src = op.operands[0].buffer, &dst = op.operands[1].buffer;
     bool known = op.kind == OpKind::reduce_sum || op.kind == OpKind::reduce_max || op.kind == OpKind::reduce_min;
-    bool word = src->type == DType::f32 || src->type == DType::i32 || src->type == DType::u32;
+    bool word = dtype_bits(src->type) >= 32 && src->type != DType::tf32;
     bool rows = known && word && may_hold(src) && may_hold(dst) && src->shape.size() == 2 && dst->shape.size() == 1 &&
                 std::get<ReduceAttrs>(op.attrs).dim == 1 && is_whole(op.operands[0]) && is_whole(op.operands[1]) &&
                 src->type == dst->type;
