@@ -19,7 +19,7 @@ namespace {
 /// How threads access a buffer, or may have since the last barrier.
 struct Access {
   bool read = false, written = false;
-  bool added = false;               ///< to, indivisibly: such need not meet each other
+  std::set<ir::AtomicOp> atomic = {};  ///< done to it, indivisibly: those of one kind need not meet each other
   bool copied = false;              ///< into, by cp.async, which its readers await
   bool arrived = false;             ///< what was copied: its thread has awaited it
   bool by_copy_or_product = false;  ///< the read is one of the asynchronous proxy
@@ -30,7 +30,7 @@ struct Access {
   void join(const Access& other) {
     read = read || other.read;
     written = written || other.written;
-    added = added || other.added;
+    atomic.insert(other.atomic.begin(), other.atomic.end());
     copied = copied || other.copied;
     arrived = arrived || other.arrived;
     by_copy_or_product = by_copy_or_product || other.by_copy_or_product;
@@ -79,7 +79,7 @@ class Barriers {
   bool watched(const BufferDecl* buffer) const {
     if (meeting_.apart.contains(buffer)) return false;
     const Access& all = all_.at(buffer);
-    return all.written || all.copied || (all.added && all.reads());
+    return all.written || all.copied || (!all.atomic.empty() && all.reads()) || all.atomic.size() > 1;
   }
 
   State accesses(const Stmt& stmt) const;
@@ -192,8 +192,8 @@ State Barriers::own_accesses(const Stmt& stmt) const {
                [&](const LoadShared& s) { read_tile(s.src); }, [&](const LdMatrix& s) { read_tile(s.src); },
                [&](const PutTensor& s) { write(s.dst.tensor.get()); },
                [&](const StoreTensor& s) { write(s.dst.tensor.get()); },
-               [&](const Atomic& s) { out[s.dst.tensor.get()].added = true; },
-               [&](const AtomicShared& s) { out[s.dst.smem->buffer.get()].added = true; },
+               [&](const Atomic& s) { out[s.dst.tensor.get()].atomic.insert(s.op); },
+               [&](const AtomicShared& s) { out[s.dst.smem->buffer.get()].atomic.insert(s.op); },
                [&](const LoadTensor& s) { read(s.src.tensor.get()); },
                [&](const TmaStore& s) { read_tile(s.src, true); }, [&](const BulkStore& s) { read_tile(s.src, true); },
                [&](const Wgmma& s) {
@@ -257,11 +257,13 @@ bool Barriers::conflict(const State& state, const State& use) const {
     auto it = state.find(entry.first);
     if (it == state.end() || !watched(entry.first)) return false;
     const Access &before = it->second, &now = entry.second;
-    bool used = now.reads() || now.written || now.added;
+    bool used = now.reads() || now.written || !now.atomic.empty();
     if (before.written && (used || now.copied)) return true;
     if (before.arrived && used) return true;
     if ((before.reads() && now.written) || copies_over(before, now)) return true;
-    return (before.added && (now.reads() || now.written)) || (now.added && before.reads());
+    if (!before.atomic.empty() && (now.reads() || now.written)) return true;
+    if (!now.atomic.empty() && before.reads()) return true;
+    return !before.atomic.empty() && !now.atomic.empty() && before.atomic != now.atomic;
   });
 }
 

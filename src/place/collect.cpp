@@ -122,7 +122,12 @@ void Placer::collect(const Body& body, bool in_loop) {
                           collect(node.else_body, in_loop);
                         },
                         [&](const Task& task) { collect(task.body, in_loop); },
-                        [&](const Alloc& alloc) { buffers_.push_back(alloc.buffer); },
+                        [&](const Alloc& alloc) {
+                          buffers_.push_back(alloc.buffer);
+                          // Registers hold whole bytes; in shared memory such elements have a byte each.
+                          if (is_fragment(alloc.buffer) && dtype_bits(alloc.buffer->type) < 8)
+                            moved_.try_emplace(alloc.buffer.get(), "its elements are narrower than a byte");
+                        },
                         [&](const TileOp& op) { collect_op(stmt, op); }, [](const Let&) {},
                         [&](const Store& node) {
                           written_.insert(node.buffer.get());

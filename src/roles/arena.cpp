@@ -63,7 +63,9 @@ Arena arena(const Program& program) {
 }
 
 std::int64_t fragment_registers(const FragmentDecl& fragment, std::int64_t threads) {
-  return layout::registers(layout::fragment_map(fragment, threads).elements_per_thread(), fragment.buffer->type);
+  std::int64_t elements = layout::fragment_map(fragment, threads).elements_per_thread();
+  if (fragment.kind == FragmentKind::rows) return elements * std::max(ir::dtype_bits(fragment.buffer->type) / 32, 1);
+  return layout::registers(elements, fragment.buffer->type);
 }
 
 }  // namespace plait::roles

@@ -387,6 +387,8 @@ struct AtomicShared {
   ExprRef value;
   ir::AtomicOp op = ir::AtomicOp::add;
 };
+/// The name of its function: "atomic_add", …
+std::string_view atomic_word(ir::AtomicOp op);
 /// The value of `src_var` in lane 0 of the executing warp.
 struct Broadcast {
   Var result;

@@ -32,7 +32,7 @@ std::string describe_source(const Machine& m, const Cluster& cluster, Component 
 std::string describe_bytes(const Machine& m, const Bytes& bytes, std::int64_t byte) {
   if (bytes.block == nullptr) {
     const TensorCode& tensor = m.code().tensors[static_cast<std::size_t>(bytes.buffer)];
-    std::int64_t element = byte * 8 / ir::dtype_bits(tensor.view.type);
+    std::int64_t element = byte / told_bytes(tensor.view.type);
     std::vector<std::int64_t> index;
     for (std::size_t d = 0; d < tensor.view.shape.size(); ++d) {
       std::int64_t stride = tensor.view.strides[d];

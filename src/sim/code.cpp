@@ -113,9 +113,9 @@ class Granules {
 /// Rows and strides that are no multiple of 16 bytes let boxes and vectors end inside a granule.
 void fit_tensor_granules(Code& code) {
   for (TensorCode& tensor : code.tensors) {
-    std::int64_t bits = ir::dtype_bits(tensor.view.type);
+    std::int64_t bytes = told_bytes(tensor.view.type);
     auto fit = [&](std::int64_t elements) {
-      tensor.granule = std::max<std::int64_t>(std::gcd(tensor.granule, elements * bits / 8), 1);
+      tensor.granule = std::max<std::int64_t>(std::gcd(tensor.granule, elements * bytes), 1);
     };
     if (tensor.view.shape.empty()) continue;
     fit(tensor.view.shape.back());

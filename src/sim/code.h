@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "ir/tensor.h"
 #include "layout/matrix_access.h"
 #include "layout/role_layout.h"
@@ -23,6 +25,9 @@ struct SmemCode {
   std::vector<std::int64_t> lead = {};  ///< extents before rows and columns
   bool has_rows = true;                 ///< false: declared with one dim
 };
+/// Bytes of an element, by which accesses are told apart; elements of less than a byte count as one each, since threads
+/// change them without touching their neighbours.
+inline std::int64_t told_bytes(ir::DType type) { return std::max(ir::dtype_bits(type) / 8, 1); }
 struct TensorCode {
   ir::Buffer decl;
   ir::TensorView view;

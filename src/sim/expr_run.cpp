@@ -66,8 +66,11 @@ void fail_overflow(Evaluation& e, DType type, const std::string& text) {
   fail(e, Rule::sim_overflow, fmt::format("{} overflows {}", text, ir::dtype_name(type)));
 }
 
-/// Whether the exact result of an operator is none of the signed type.
+/// Whether the exact result of an operator is none of the signed type, and undefined: narrower types are computed in
+/// int, and wrap.
 bool overflows(BinaryOp op, DType type, std::int64_t a, std::int64_t b) {
+  constexpr int int_bits = 32;
+  if (ir::dtype_bits(type) < int_bits) return false;
   std::int64_t result = 0;
   bool beyond = false;
   if (op == BinaryOp::add) {

@@ -39,6 +39,7 @@ Machine::Machine(const Code& code, const Launch& launch, int cluster_size, const
   for (std::size_t i = 0; i < code.tensors.size(); ++i) {
     const TensorCode& tensor = code.tensors[i];
     std::int64_t bytes = runtime::span_bytes(tensor.view).value_or(0);
+    bytes = bytes * 8 / ir::dtype_bits(tensor.view.type) * told_bytes(tensor.view.type);
     shadows_.push_back(
         tensor.is_in || !options.checks ? nullptr : std::make_unique<Shadow>(bytes, tensor.granule, !tensor.is_blank));
   }
@@ -347,7 +348,7 @@ void Machine::check_outputs() {
     const TensorCode& tensor = code_.tensors[i];
     if (!tensor.is_out) continue;
     for (runtime::ElementWalk walk(tensor.view); !walk.done(); walk.next()) {
-      if (shadows_[i]->is_written(walk.offset() * ir::dtype_bits(tensor.view.type) / 8)) continue;
+      if (shadows_[i]->is_written(walk.offset() * told_bytes(tensor.view.type))) continue;
       diags_.error(
           Rule::output_unwritten, tensor.decl->loc,
           fmt::format("element [{}] of {} is never written", fmt::join(walk.index(), ", "), tensor.decl->name));

@@ -217,8 +217,8 @@ std::optional<std::int64_t> tensor_element(Machine& m, const Warp& w, int lane, 
 }
 
 Bytes element_bytes(const ir::TensorView& view, int tensor, std::int64_t offset) {
-  std::int64_t bits = ir::dtype_bits(view.type);
-  return {nullptr, tensor, offset * bits / 8, std::max<std::int64_t>(bits / 8, 1)};
+  std::int64_t bytes = told_bytes(view.type);
+  return {nullptr, tensor, offset * bytes, bytes};
 }
 
 bool same_bits(ir::DType type, Value a, Value b) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "emit/cuda/eager.h"
 #include "ir/visit.h"
@@ -18,17 +19,18 @@ roles::Fragment fragment_of(const roles::Each& each, const ir::Buffer& buffer, c
   return found == e.fragments.end() ? nullptr : found->second;
 }
 
-/// Elements of one step: as many as the narrowest type packs into a register.
+/// Elements of one step: as many as the narrowest type packs into a register, where threads have whole ones.
 int step_of(const roles::Each& each, const Emitter& e) {
-  int step = packed(each.domain->buffer->type);
+  int step = packed(*each.domain);
   for (const roles::ElementStore& store : each.stores) {
-    step = std::max(step, packed(store.fragment->buffer->type));
+    step = std::max(step, packed(*store.fragment));
     ir::walk(store.value, [&](const ir::Expr& expr) {
       const auto* load = std::get_if<ir::Load>(&expr.node);
-      if (load && load->buffer->scope == ir::Scope::fragment && fragment_of(each, load->buffer, e))
-        step = std::max(step, packed(load->buffer->type));
+      if (load == nullptr || load->buffer->scope != ir::Scope::fragment) return;
+      if (roles::Fragment fragment = fragment_of(each, load->buffer, e)) step = std::max(step, packed(*fragment));
     });
   }
+  while (fragment_shape(e, *each.domain).elements % step != 0) step /= 2;
   return step;
 }
 
@@ -51,15 +53,18 @@ class EachElements : public Elements {
       e_.unsupported(loc, fmt::format("fragment '{}' is not visible here", load.buffer->name));
       return "0";
     }
-    int per_register = packed(f->buffer->type);
+    if (auto written = written_.find(load.buffer.get()); written != written_.end()) return written->second;
+    int per_register = packed(*f);
     if (per_register == 1) return place(*f);
-    if (per_register > 2 || !ir::is_float(f->buffer->type)) {
-      e_.unsupported(loc, fmt::format("elements of {} fragments are not read in CUDA", ir::dtype_name(f->buffer->type)),
-                     "hold them in 16 or 32 bits");
-      return "0";
-    }
-    std::string half = fmt::format("{}_{}", ir::dtype_name(f->buffer->type), sub_ % 2 == 0 ? "low" : "high");
-    return e_.helper(half) + "(" + place(*f) + ")";
+    ir::DType type = f->buffer->type;
+    bool halves = (type == ir::DType::f16 || type == ir::DType::bf16) && step_ % per_register == 0;
+    if (halves)
+      return e_.helper(fmt::format("{}_{}", ir::dtype_name(type), sub_ % 2 == 0 ? "low" : "high")) + "(" + place(*f) +
+             ")";
+    int bits = ir::dtype_bits(type);
+    std::string at = shift(per_register, bits);
+    std::string code = at == "0" ? place(*f) : fmt::format("{} >> {}", place(*f), at);
+    return from_code(e_, type, ir::is_bool(type) ? fmt::format("({} & 255u)", code) : code);
   }
 
   /// Where C++ evaluates one arm alone, threads part at each element and wait for its reads one by one.
@@ -70,205 +75,145 @@ class EachElements : public Elements {
     std::string name = Emitter::name(f.buffer->name);
     if (f.kind == FragmentKind::rows && each_.domain->kind != FragmentKind::rows)
       return fmt::format("{}[{}]", name, slot_text(e_, *each_.domain, i()));
-    int per_register = packed(f.buffer->type);
+    int per_register = packed(f);
     if (per_register == 1) return sub_ == 0 ? name + "[i]" : fmt::format("{}[i + {}]", name, sub_);
     std::string base = step_ == per_register ? (step_ == 1 ? "i" : fmt::format("i / {}", per_register))
                                              : fmt::format("(i + {}) / {}", sub_, per_register);
     return fmt::format("{}[{}]", name, base);
   }
 
+  /// How far up in its register the element lies.
+  std::string shift(int per_register, int bits) const {
+    if (step_ % per_register == 0) return std::to_string(sub_ % per_register * bits);
+    return fmt::format("{} % {} * {}", i(), per_register, bits);
+  }
+
+  /// The value that the element has from now on, where the register gets it with its neighbours.
+  void set(const roles::Fragment& f, const std::string& value) { written_[f->buffer.get()] = value; }
+
  private:
   Emitter& e_;
   const roles::Each& each_;
   int step_;
   int sub_;
+  std::map<const ir::BufferDecl*, std::string> written_;
 };
 
-/// The value without a conversion that the store makes itself.
-ir::ExprRef stored_value(const roles::ElementStore& store) {
-  const auto* cast = std::get_if<ir::Cast>(&store.value->node);
-  bool same = cast && store.value->type == store.fragment->buffer->type && cast->a->type == ir::DType::f32 &&
-              !cast->saturate && cast->rounding == ir::Rounding::nearest_even;
-  return same && packed(store.value->type) > 1 ? cast->a : store.value;
+bool is_byte_float(ir::DType type) { return type == ir::DType::e4m3 || type == ir::DType::e5m2; }
+
+/// Whether the statement reads the elements it writes of the store's fragment, behind it.
+bool is_read_behind(const roles::Each& each, std::size_t n) {
+  bool found = false;
+  for (std::size_t later = n + 1; later < each.stores.size(); ++later) {
+    ir::walk(each.stores[later].value, [&](const ir::Expr& expr) {
+      const auto* load = std::get_if<ir::Load>(&expr.node);
+      found = found || (load != nullptr && load->buffer == each.stores[n].fragment->buffer);
+    });
+  }
+  return found;
 }
 
-std::string pack_call(Emitter& e, const roles::FragmentDecl& f, const std::vector<std::string>& values) {
+/// How a store gets what it writes: as values that the packing rounds, where it can.
+struct Stored {
+  ir::ExprRef value;
+  bool saturates = false;  ///< the packing
+};
+Stored stored_value(const roles::Each& each, std::size_t n) {
+  const roles::ElementStore& store = each.stores[n];
+  ir::DType type = store.fragment->buffer->type;
+  const auto* cast = std::get_if<ir::Cast>(&store.value->node);
+  bool packs = type == ir::DType::f16 || type == ir::DType::bf16 || is_byte_float(type);
+  bool same = cast && packs && packed(*store.fragment) > 1 && store.value->type == type &&
+              cast->a->type == ir::DType::f32 && cast->rounding == ir::Rounding::nearest_even &&
+              (!cast->saturate || is_byte_float(type)) && !is_read_behind(each, n);
+  return same ? Stored{cast->a, cast->saturate} : Stored{store.value};
+}
+
+std::string pack_call(Emitter& e, ir::DType type, bool saturates, const std::vector<std::string>& values) {
+  int bits = ir::dtype_bits(type);
   std::string list;
   for (const std::string& value : values) list += (list.empty() ? "" : ", ") + value;
-  using ir::DType;
-  DType type = f.buffer->type;
-  bool known = type == DType::bf16 || type == DType::f16 || type == DType::e4m3 || type == DType::e5m2;
-  if (!known) {
-    e.unsupported(f.loc, fmt::format("elements of {} fragments are not written in CUDA", ir::dtype_name(type)),
-                  "hold them in 32 bits");
-    return "0";
+  bool floats = ir::is_float(type);
+  std::string what = floats ? std::string(ir::dtype_name(type)) : std::to_string(bits);
+  return e.helper(fmt::format("pack_{}x{}{}", what, 32 / bits, saturates ? "_saturated" : "")) + "(" + list + ")";
+}
+
+/// Prints the stores of one `each`.
+class Each {
+ public:
+  Each(Emitter& e, const roles::Each& each)
+      : e_(e), each_(each), step_(step_of(each, e)), values_(each.stores.size()) {}
+
+  void run() {
+    int elements = fragment_shape(e_, *each_.domain).elements;
+    e_.line("#pragma unroll");
+    e_.open(fmt::format("for (int i = 0; i < {}; {})", elements, step_ == 1 ? "++i" : fmt::format("i += {}", step_)));
+    for (int sub = 0; sub < step_; ++sub) {
+      EachElements texts(e_, each_, step_, sub);
+      for (std::size_t n = 0; n < each_.stores.size(); ++n) store(texts, n, sub);
+    }
+    e_.close();
   }
-  return e.helper(fmt::format("pack_{}x{}", ir::dtype_name(type), packed(type))) + "(" + list + ")";
-}
 
-/// Whether what a thread has of the fragment is a multiple of `step` elements; else it is refused.
-bool fills(Emitter& e, const roles::FragmentDecl& f, int step, const Loc& loc) {
-  if (fragment_shape(e, f).elements % step == 0) return true;
-  e.unsupported(loc, fmt::format("a thread has less than 4 bytes of '{}'", f.buffer->name),
-                "choose a larger fragment, or less lanes");
-  return false;
-}
+ private:
+  void store(EachElements& texts, std::size_t n, int sub) {
+    const roles::Fragment& to = each_.stores[n].fragment;
+    Stored stored = stored_value(each_, n);
+    std::string value = expr_text(e_, stored.value, Level::select, &texts);
+    int per_register = packed(*to);
+    if (per_register == 1) return e_.line(fmt::format("{} = {};", texts.place(*to), value));
+    ir::DType type = to->buffer->type;
+    bool whole = step_ % per_register == 0;
+    if (each_.stores.size() > 1 && whole) {
+      std::string temporary = fmt::format("{}_{}_{}", Emitter::name(to->buffer->name), n, sub);
+      e_.line(fmt::format("const {} {} = {};", value_type(type), temporary, value));
+      value = temporary;
+      texts.set(to, value);
+    }
+    if (!whole) {
+      int bits = ir::dtype_bits(type);
+      std::string code =
+          code_text(e_, type, stored.value == each_.stores[n].value ? value : rounded(stored, type, value));
+      e_.line(fmt::format("{0} = {1}<{2}>({0}, {3}, {4});", texts.place(*to), e_.helper("with_bits"), bits,
+                          texts.shift(per_register, bits), code));
+      return;
+    }
+    std::vector<std::string>& values = values_[n];
+    values.push_back(value);
+    if (static_cast<int>(values.size()) < per_register) return;
+    e_.line(fmt::format("{} = {};", texts.place(*to), pack_call(e_, type, stored.saturates, values)));
+    values.clear();
+  }
 
-/// How a run of elements is moved: its C++ vector type, the type of a component, and how many there are.
-struct Move {
-  std::string vector, component;
-  int components = 1;
-  int bits = 32;  ///< of a run, where it is less than a register
+  /// What packing would have rounded.
+  std::string rounded(const Stored& stored, ir::DType type, const std::string& value) {
+    return cast_text(e_, ir::DType::f32, type, ir::Rounding::nearest_even, stored.saturates, value);
+  }
+
+  Emitter& e_;
+  const roles::Each& each_;
+  int step_;
+  std::vector<std::vector<std::string>> values_;
 };
-std::optional<Move> move_of(Emitter& e, const roles::FragmentDecl& f, const Loc& loc) {
-  int per_register = packed(f.buffer->type);
-  int run = fragment_shape(e, f).run;
-  if (!fills(e, f, per_register, loc)) return std::nullopt;
-  Move move;
-  if (run < per_register) {
-    move.bits = run * ir::dtype_bits(f.buffer->type);
-    move.vector = move.component = move.bits == 8 ? "unsigned char" : "unsigned short";
-    return move;
-  }
-  move.component = per_register > 1 ? "unsigned" : value_type(f.buffer->type);
-  move.components = run / per_register;
-  std::string stem = move.component == "unsigned" ? "uint" : move.component == "signed char" ? "char" : move.component;
-  bool fits =
-      ir::dtype_bits(f.buffer->type) <= 32 && (move.components == 1 || move.components == 2 || move.components == 4);
-  if (!fits) {
-    e.unsupported(loc,
-                  fmt::format("'{}' is moved by 16 bytes a thread at most, in 1, 2 or 4 registers", f.buffer->name),
-                  "choose another `vec`");
-    return std::nullopt;
-  }
-  move.vector = move.components == 1 ? move.component : stem + std::to_string(move.components);
-  return move;
-}
-
-constexpr const char* kComponents[] = {"x", "y", "z", "w"};
-
-std::string component(const Move& move, int c) {
-  return move.components == 1 ? "" : fmt::format(".{}", kComponents[c]);
-}
-
-/// How far up in its register the run at `i` lies.
-std::string shift_text(const roles::FragmentDecl& f, const Move& move) {
-  int per_register = packed(f.buffer->type);
-  int each = ir::dtype_bits(f.buffer->type);
-  return move.bits == each ? fmt::format("i % {} * {}", per_register, each)
-                           : fmt::format("i / {} % {} * {}", move.bits / each, 32 / move.bits, move.bits);
-}
-
-/// The first register of the run at `i`.
-std::string register_text(const roles::FragmentDecl& f, int c) {
-  int per_register = packed(f.buffer->type);
-  std::string base = per_register == 1 ? "i" : fmt::format("i / {}", per_register);
-  return c == 0 ? fmt::format("{}[{}]", Emitter::name(f.buffer->name), base)
-                : fmt::format("{}[{} + {}]", Emitter::name(f.buffer->name), base, c);
-}
-
-/// From the run at `i` to `piece`.
-void take_piece(Emitter& e, const roles::FragmentDecl& f, const Move& move) {
-  if (move.bits < 32) {
-    e.line(fmt::format("const auto piece = static_cast<{}>({} >> {});", move.vector, register_text(f, 0),
-                       shift_text(f, move)));
-    return;
-  }
-  e.line(fmt::format("{} piece;", move.vector));
-  for (int c = 0; c < move.components; ++c)
-    e.line(fmt::format("piece{} = {};", component(move, c), register_text(f, c)));
-}
-
-/// From `piece` to the run at `i`; runs of one register come one after the other, the lowest first.
-void put_piece(Emitter& e, const roles::FragmentDecl& f, const Move& move) {
-  if (move.bits < 32) {
-    std::string at = register_text(f, 0), shift = shift_text(f, move);
-    e.line(fmt::format("{} = ({} == 0 ? 0u : {}) | static_cast<unsigned>(piece) << {};", at, shift, at, shift));
-    return;
-  }
-  for (int c = 0; c < move.components; ++c)
-    e.line(fmt::format("{} = piece{};", register_text(f, c), component(move, c)));
-}
-
-struct TensorPlace {
-  std::string inside, pointer;
-};
-/// Where the run at `i` of a fragment stands in a tensor, and whether it stands inside.
-TensorPlace tensor_place(Emitter& e, const roles::FragmentDecl& f, const roles::TensorRef& ref) {
-  std::vector<std::string> index = index_texts(e, ref.index);
-  std::size_t rank = index.size();
-  bool is_rows = f.kind == FragmentKind::rows;
-  const ir::BufferDecl& tensor = *ref.tensor;
-  TensorPlace place;
-  auto within = [&](std::size_t d) {
-    return fmt::format("{} < {}", index[d], expr_text(e, tensor.shape[d], Level::shift));
-  };
-  index[rank - 1] = plus(index[rank - 1], is_rows ? row_text(e, f, "i") : column_text(e, f, "i"));
-  place.inside = within(rank - 1);
-  if (!is_rows && rank >= 2) {
-    index[rank - 2] = plus(index[rank - 2], row_text(e, f, "i"));
-    place.inside = within(rank - 2) + " && " + place.inside;
-  }
-  place.pointer = e.use(ref.tensor) + " + " + tensor_offset(e, ref.tensor, index);
-  return place;
-}
-
-void open_runs(Emitter& e, const roles::FragmentDecl& f) {
-  FragmentShape shape = fragment_shape(e, f);
-  e.line("#pragma unroll");
-  e.open(fmt::format("for (int i = 0; i < {}; i += {})", shape.elements, shape.run));
-}
-
-std::string shared_place(Emitter& e, const roles::FragmentDecl& f, const roles::SmemRef& ref) {
-  bool is_rows = f.kind == FragmentKind::rows;
-  return is_rows ? element_address(e, ref, "0", row_text(e, f, "i"))
-                 : element_address(e, ref, row_text(e, f, "i"), column_text(e, f, "i"));
-}
 
 }  // namespace
 
-void emit(Emitter& e, const roles::Each& s) {
-  int step = step_of(s, e);
-  int elements = fragment_shape(e, *s.domain).elements;
-  if (!fills(e, *s.domain, step, s.domain->loc)) return;
-  e.line("#pragma unroll");
-  e.open(fmt::format("for (int i = 0; i < {}; {})", elements, step == 1 ? "++i" : fmt::format("i += {}", step)));
-  std::vector<std::vector<std::string>> packed_values(s.stores.size());
-  for (int sub = 0; sub < step; ++sub) {
-    EachElements texts(e, s, step, sub);
-    for (std::size_t n = 0; n < s.stores.size(); ++n) {
-      const roles::ElementStore& store = s.stores[n];
-      std::string value = expr_text(e, stored_value(store), Level::select, &texts);
-      int per_register = packed(store.fragment->buffer->type);
-      if (per_register == 1) {
-        e.line(fmt::format("{} = {};", texts.place(*store.fragment), value));
-        continue;
-      }
-      if (s.stores.size() > 1) {
-        std::string temporary = fmt::format("{}_{}_{}", Emitter::name(store.fragment->buffer->name), n, sub);
-        e.line(fmt::format("const float {} = {};", temporary, value));
-        value = temporary;
-      }
-      packed_values[n].push_back(value);
-      if (static_cast<int>(packed_values[n].size()) < per_register) continue;
-      e.line(fmt::format("{} = {};", texts.place(*store.fragment), pack_call(e, *store.fragment, packed_values[n])));
-      packed_values[n].clear();
-    }
-  }
-  e.close();
-}
+void emit(Emitter& e, const roles::Each& s) { Each(e, s).run(); }
 
 namespace {
 
 std::string combine(Emitter& e, roles::ReduceOp op, ir::DType type, const std::string& a, const std::string& b) {
-  bool floating = ir::is_float(type);
+  auto extreme = [&](const std::string& word) {
+    if (!ir::is_float(type)) return word;
+    return e.helper(word + (type == ir::DType::f64 ? "_nan_f64" : "_nan"));
+  };
   switch (op) {
     case roles::ReduceOp::sum:
       return a + " + " + b;
     case roles::ReduceOp::max:
-      return fmt::format("{}({}, {})", floating ? e.helper("max_nan") : "max", a, b);
+      return fmt::format("{}({}, {})", extreme("max"), a, b);
     case roles::ReduceOp::min:
-      return fmt::format("{}({}, {})", floating ? e.helper("min_nan") : "min", a, b);
+      return fmt::format("{}({}, {})", extreme("min"), a, b);
   }
   return {};
 }
@@ -277,7 +222,7 @@ std::string combine(Emitter& e, roles::ReduceOp op, ir::DType type, const std::s
 
 void emit(Emitter& e, const roles::RowReduce& s) {
   if (packed(s.src->buffer->type) > 1)
-    e.unsupported(s.src->loc, "row_reduce is printed for 32-bit fragments", "convert in `each` first");
+    e.unsupported(s.src->loc, "row_reduce is printed for types of 32 and 64 bits", "convert in `each` first");
   std::string dst = fmt::format("{}[{}]", Emitter::name(s.dst->buffer->name), slot_text(e, *s.src, "i"));
   e.line("#pragma unroll");
   e.line(fmt::format("for (int i = 0; i < {}; ++i) {} = {};", fragment_shape(e, *s.src).elements, dst,
@@ -286,7 +231,7 @@ void emit(Emitter& e, const roles::RowReduce& s) {
 
 void emit(Emitter& e, const roles::LaneReduce& s) {
   if (packed(s.fragment->buffer->type) > 1)
-    e.unsupported(s.fragment->loc, "lane_reduce is printed for 32-bit fragments", "hold the values in f32");
+    e.unsupported(s.fragment->loc, "lane_reduce is printed for types of 32 and 64 bits", "hold the values in f32");
   std::string name = Emitter::name(s.fragment->buffer->name);
   e.line("#pragma unroll");
   e.open(fmt::format("for (int i = 0; i < {}; ++i)", fragment_shape(e, *s.fragment).elements));
@@ -302,78 +247,6 @@ void emit(Emitter& e, const roles::Keep& s) {
   for (const roles::Fragment& f : s.fragments)
     e.line(fmt::format("{}({});", e.helper("renew"), Emitter::name(f->buffer->name)));
   e.close();
-}
-
-void emit(Emitter& e, const roles::LoadTensor& s) {
-  auto move = move_of(e, *s.dst, s.src.loc);
-  if (!move) return;
-  if (s.hint == roles::CacheHint::evict_last)
-    e.unsupported(s.src.loc, "loads into registers take the hint evict_first alone", "use a bulk copy");
-  open_runs(e, *s.dst);
-  TensorPlace place = tensor_place(e, *s.dst, s.src);
-  e.line(fmt::format("{} piece = {{}};", move->vector));
-  e.line(fmt::format("const auto* at = reinterpret_cast<const {}*>({});", move->vector, place.pointer));
-  e.line(fmt::format("const bool inside = {};", place.inside));
-  e.line(fmt::format("if (inside) piece = {};", s.hint == roles::CacheHint::none ? "*at" : "__ldcs(at)"));
-  put_piece(e, *s.dst, *move);
-  e.close();
-}
-
-void emit(Emitter& e, const roles::StoreTensor& s) {
-  auto move = move_of(e, *s.src, s.dst.loc);
-  if (!move) return;
-  if (s.hint == roles::CacheHint::evict_last)
-    e.unsupported(s.dst.loc, "stores from registers take the hint evict_first alone", "use a bulk copy");
-  open_runs(e, *s.src);
-  TensorPlace place = tensor_place(e, *s.src, s.dst);
-  take_piece(e, *s.src, *move);
-  e.line(fmt::format("auto* at = reinterpret_cast<{}*>({});", move->vector, place.pointer));
-  e.line(fmt::format("const bool inside = {};", place.inside));
-  e.line(fmt::format("if (inside) {};", s.hint == roles::CacheHint::none ? "*at = piece" : "__stcs(at, piece)"));
-  e.close();
-}
-
-void emit(Emitter& e, const roles::LoadShared& s) {
-  auto move = move_of(e, *s.dst, s.src.loc);
-  if (!move) return;
-  open_runs(e, *s.dst);
-  e.line(fmt::format("const {} piece = {}<const {}>({});", move->vector, e.helper("shared_at"), move->vector,
-                     shared_place(e, *s.dst, s.src)));
-  put_piece(e, *s.dst, *move);
-  e.close();
-}
-
-void emit(Emitter& e, const roles::StoreShared& s) {
-  auto move = move_of(e, *s.src, s.dst.loc);
-  if (!move) return;
-  open_runs(e, *s.src);
-  take_piece(e, *s.src, *move);
-  e.line(fmt::format("{}<{}>({}) = piece;", e.helper("shared_at"), move->vector, shared_place(e, *s.src, s.dst)));
-  e.close();
-}
-
-void emit(Emitter& e, const roles::PutTensor& s) {
-  std::string offset = tensor_offset(e, s.dst.tensor, index_texts(e, s.dst.index));
-  e.line(fmt::format("{}[{}] = {};", e.use(s.dst.tensor), offset,
-                     to_memory(e, s.dst.tensor->type, expr_text(e, s.value), s.dst.loc)));
-}
-
-void emit(Emitter& e, const roles::PutShared& s) {
-  std::string type = memory_type(e, s.dst.smem->buffer->type);
-  e.line(fmt::format("{}<{}>({}) = {};", e.helper("shared_at"), type, element_address(e, s.dst, "0", "0"),
-                     to_memory(e, s.dst.smem->buffer->type, expr_text(e, s.value), s.dst.loc)));
-}
-
-void emit(Emitter& e, const roles::Atomic& s) {
-  using ir::DType;
-  e.needs_sm(80, s.dst.loc, "atomic_add");
-  DType type = s.dst.tensor->type;
-  if (type != DType::i32 && type != DType::u32 && type != DType::f32 && type != DType::u64 && type != DType::f64)
-    e.unsupported(s.dst.loc, fmt::format("atomic_add on {} is not printed to CUDA", ir::dtype_name(type)),
-                  "use i32, u32, u64, f32 or f64");
-  std::string offset = tensor_offset(e, s.dst.tensor, index_texts(e, s.dst.index));
-  e.line(fmt::format("const {} {} = atomicAdd({} + {}, {});", value_type(type), Emitter::name(s.result->name),
-                     e.use(s.dst.tensor), offset, expr_text(e, s.value)));
 }
 
 }  // namespace plait::emit::cuda

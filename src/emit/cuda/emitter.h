@@ -87,6 +87,8 @@ struct HelperText {
 };
 const HelperText& fixed_helper(const std::string& name);
 bool is_fixed_helper(const std::string& name);
+/// Text of a helper that rounds a float as a cast with options does (helpers_number.cpp).
+std::string rounding_text(Emitter& e, const std::string& name, ir::DType type, ir::Rounding rounding, bool saturate);
 
 // types.cpp
 /// The C++ type of a value in an expression: narrow floats are held as float, already rounded.
@@ -95,6 +97,8 @@ std::string value_type(ir::DType type);
 std::string memory_type(Emitter& e, ir::DType type);
 /// Elements in one 32-bit register (1 for wider types).
 int packed(ir::DType type);
+/// The same of a fragment; `rows` have a register each, which holds a value.
+int packed(const roles::FragmentDecl& fragment);
 
 // expr.cpp
 /// How tightly the text binds, weakest first; a child weaker than asked for is put in parentheses.
@@ -127,9 +131,18 @@ std::string plus(const std::string& a, const std::string& b);
 /// Offset in elements of a tensor element, 64 bits wide.
 std::string tensor_offset(Emitter& e, const ir::Buffer& tensor, const std::vector<std::string>& index);
 std::vector<std::string> index_texts(Emitter& e, const std::vector<ir::ExprRef>& index, Elements* elements = nullptr);
-/// A value of memory type `type` as a value of expressions, and back.
-std::string from_memory(Emitter& e, ir::DType type, const std::string& text, const Loc& loc);
-std::string to_memory(Emitter& e, ir::DType type, const std::string& text, const Loc& loc);
+
+// convert.cpp; values are those of expressions
+std::string cast_text(Emitter& e, ir::DType from, ir::DType to, ir::Rounding rounding, bool saturate,
+                      const std::string& value);
+/// A float rounded to the nearest value of `type`, which is narrower.
+std::string rounded_text(Emitter& e, ir::DType type, const std::string& value);
+/// The bits of a value of `type`, as an integer of at least as many; and back.
+std::string code_text(Emitter& e, ir::DType type, const std::string& value);
+std::string from_code(Emitter& e, ir::DType type, const std::string& code);
+/// An element in memory, of a byte at least, as a value; and back.
+std::string from_memory(Emitter& e, ir::DType type, const std::string& text);
+std::string to_memory(Emitter& e, ir::DType type, const std::string& text);
 
 // shared.cpp
 /// Byte address, in the shared window, of the tile or element at `ref`; the swizzle of a single element is not applied.

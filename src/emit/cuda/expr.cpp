@@ -121,13 +121,16 @@ class Printer {
 
   std::string coordinate(const ir::VarRef& ref) { return elements_->variable(ref.var).value_or(e_.use(ref.var)); }
   std::string element(const ir::Load& load, const Loc& loc);
+  static const char* library_name(ir::Intrinsic fn);
+  Text absolute(DType type, const ir::Call& c);
+  std::optional<Text> approximated(const ir::Call& c);
   Text call(const std::string& function, const std::vector<ir::ExprRef>& args) {
     std::string list;
     for (const ir::ExprRef& arg : args) list += (list.empty() ? "" : ", ") + text(arg, Level::select);
     return {function + "(" + list + ")"};
   }
   /// The float result of an operation rounded to a narrow type.
-  Text rounded(DType type, Text value, const Loc& loc);
+  Text rounded(DType type, Text value);
   /// An int as one of a narrower integer type, which C++ widens in every operation.
   Text wrapped(DType type, const Text& value);
 
@@ -135,13 +138,8 @@ class Printer {
   Elements* elements_;
 };
 
-Text Printer::rounded(DType type, Text value, const Loc& loc) {
-  if (!narrow_float(type)) return value;
-  if (type == DType::bf16 || type == DType::f16 || type == DType::tf32)
-    return {e_.helper("round_" + std::string(ir::dtype_name(type))) + "(" + value.text + ")"};
-  e_.unsupported(loc, fmt::format("arithmetic in {} is not printed to CUDA", ir::dtype_name(type)),
-                 "compute in f32 and convert at the store");
-  return value;
+Text Printer::rounded(DType type, Text value) {
+  return narrow_float(type) ? Text{rounded_text(e_, type, value.text)} : value;
 }
 
 Text Printer::wrapped(DType type, const Text& value) {
@@ -171,8 +169,8 @@ Text Printer::print(const ir::Expr& expr, const ir::Binary& binary) {
   bool floating = ir::is_float(type);
   if (binary.op == BinaryOp::min || binary.op == BinaryOp::max) {
     bool is_max = binary.op == BinaryOp::max;
-    if (type == DType::f64) e_.unsupported(expr.loc, "min and max of f64 are not printed to CUDA", "use a select");
-    if (floating) return call(e_.helper(is_max ? "max_nan" : "min_nan"), {binary.a, binary.b});
+    std::string word = is_max ? "max_nan" : "min_nan";
+    if (floating) return call(e_.helper(type == DType::f64 ? word + "_f64" : word), {binary.a, binary.b});
     bool is_int = value_type(type) == "int" || value_type(type) == "unsigned";
     if (is_int) return call(is_max ? "max" : "min", {binary.a, binary.b});
     return call(e_.helper(is_max ? "max_of" : "min_of") + "<" + value_type(type) + ">", {binary.a, binary.b});
@@ -185,109 +183,140 @@ Text Printer::print(const ir::Expr& expr, const ir::Binary& binary) {
   }
   Level level = level_of(binary.op);
   auto next = static_cast<Level>(static_cast<int>(level) + 1);
-  Text result{text(binary.a, level) + fmt::format(" {} ", cpp_token(binary.op)) + text(binary.b, next), level};
+  // C++ takes both as int, which the product may leave.
+  const char* widened = binary.op == BinaryOp::mul && type == DType::u16 ? "1u * " : "";
+  Text result{widened + text(binary.a, level) + fmt::format(" {} ", cpp_token(binary.op)) + text(binary.b, next),
+              level};
   bool arithmetic = level == Level::sum || level == Level::product;
   if (arithmetic || binary.op == BinaryOp::shl) result = wrapped(expr.type, result);
-  return arithmetic ? rounded(expr.type, result, expr.loc) : result;
+  return arithmetic ? rounded(expr.type, result) : result;
 }
 
 Text Printer::print(const ir::Expr& expr, const ir::Cast& cast) {
-  DType from = cast.a->type;
-  DType to = expr.type;
-  DType nearest_types = to;
-  bool default_rounding =
-      cast.rounding == (ir::is_float(nearest_types) ? ir::Rounding::nearest_even : ir::Rounding::toward_zero);
-  if (cast.saturate || !default_rounding) {
-    e_.unsupported(expr.loc, "a conversion with round= or saturate= is not printed to CUDA",
-                   "leave the option out, or clamp with min and max");
-    return {"0"};
+  DType from = cast.a->type, to = expr.type;
+  bool plain =
+      !cast.saturate && cast.rounding == (ir::is_integer(to) ? ir::Rounding::toward_zero : ir::Rounding::nearest_even);
+  bool counts = ir::is_integer(from) && !ir::is_bool(to) && (!ir::is_integer(to) || ir::dtype_bits(to) >= 8);
+  bool wide = !narrow_float(to);
+  // Every value of the one type is one of the other.
+  bool same = value_type(from) == value_type(to) && ir::is_bool(from) == ir::is_bool(to) &&
+              (from == to || (wide && ir::dtype_bits(to) >= 8));
+  if (plain && same) return {text(cast.a, Level::atom)};
+  if (plain && counts && wide) {
+    return {value_type(to).find(' ') == std::string::npos ? value_type(to) + "(" + text(cast.a, Level::select) + ")"
+                                                          : "(" + value_type(to) + ")" + text(cast.a, Level::unary),
+            Level::unary};
   }
-  if (narrow_float(to)) {
-    if (narrow_float(from) && from == to) return {text(cast.a, Level::atom)};
-    return rounded(to, {text(cast.a, Level::select)}, expr.loc);
-  }
-  constexpr int byte_bits = 8;
-  if (ir::is_integer(to) && !ir::is_bool(to) && ir::dtype_bits(to) < byte_bits && from != to) {
-    std::string value = text(cast.a, Level::select);
-    return wrapped(to, {ir::is_float(from) ? "int(" + value + ")" : value});
-  }
-  if (value_type(from) == value_type(to)) return {text(cast.a, Level::atom)};
-  if (ir::is_bool(to)) return {text(cast.a, Level::relation) + " != 0", Level::equality};
-  return {value_type(to).find(' ') == std::string::npos ? value_type(to) + "(" + text(cast.a, Level::select) + ")"
-                                                        : "(" + value_type(to) + ")" + text(cast.a, Level::unary),
-          Level::unary};
+  return {cast_text(e_, from, to, cast.rounding, cast.saturate, text(cast.a, Level::select)), Level::unary};
 }
 
 Text Printer::print(const ir::Expr& expr, const ir::Bitcast& bitcast) {
-  DType from = bitcast.a->type;
-  DType to = expr.type;
-  bool from_int = ir::is_integer(from) && ir::dtype_bits(from) == 32;
-  bool to_int = ir::is_integer(to) && ir::dtype_bits(to) == 32;
-  if (from == DType::f32 && to_int)
-    return {value_type(to) + "(__float_as_uint(" + text(bitcast.a, Level::select) + "))"};
-  if (from_int && to == DType::f32) return {"__uint_as_float(" + text(bitcast.a, Level::select) + ")"};
-  if (value_type(from) == value_type(to) && !narrow_float(from)) return {text(bitcast.a, Level::atom)};
-  e_.unsupported(expr.loc,
-                 fmt::format("bitcast from {} to {} is not printed to CUDA", ir::dtype_name(from), ir::dtype_name(to)),
-                 "bitcast between f32 and 32-bit integers");
-  return {"0"};
+  DType from = bitcast.a->type, to = expr.type;
+  bool words = !ir::is_float(from) && !ir::is_float(to) && ir::dtype_bits(to) >= 8;
+  if (words && value_type(from) == value_type(to)) return {text(bitcast.a, Level::atom)};
+  return {from_code(e_, to, code_text(e_, from, text(bitcast.a, Level::select))), Level::unary};
+}
+
+/// The name of a function of C, which that of float has an `f` behind; null for those that are printed otherwise.
+const char* Printer::library_name(ir::Intrinsic fn) {
+  using ir::Intrinsic;
+  switch (fn) {
+    case Intrinsic::exp:
+      return "exp";
+    case Intrinsic::exp2:
+      return "exp2";
+    case Intrinsic::log:
+      return "log";
+    case Intrinsic::log2:
+      return "log2";
+    case Intrinsic::rsqrt:
+      return "rsqrt";
+    case Intrinsic::sqrt:
+      return "sqrt";
+    case Intrinsic::sin:
+      return "sin";
+    case Intrinsic::cos:
+      return "cos";
+    case Intrinsic::tanh:
+      return "tanh";
+    case Intrinsic::erf:
+      return "erf";
+    case Intrinsic::floor:
+      return "floor";
+    case Intrinsic::ceil:
+      return "ceil";
+    case Intrinsic::round:
+      return "round";
+    case Intrinsic::trunc:
+      return "trunc";
+    case Intrinsic::pow:
+      return "pow";
+    case Intrinsic::fma:
+      return "fma";
+    case Intrinsic::sigmoid:
+    case Intrinsic::abs:
+    case Intrinsic::isnan:
+    case Intrinsic::isinf:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+/// `abs`; the least number of a signed type stays.
+Text Printer::absolute(DType type, const ir::Call& c) {
+  if (ir::is_float(type)) return call(type == DType::f64 ? "fabs" : "fabsf", c.args);
+  if (!ir::is_signed_integer(type)) return {text(c.args[0], Level::atom)};
+  return wrapped(type, call("abs", c.args));
+}
+
+/// Of f32 and narrower types those that an instruction approximates.
+std::optional<Text> Printer::approximated(const ir::Call& c) {
+  using ir::Intrinsic;
+  switch (c.fn) {
+    case Intrinsic::exp:
+      return Text{e_.helper("exp2_approx") + "(" + text(c.args[0], Level::product) + " * 1.442695041f)"};
+    case Intrinsic::log:
+      return Text{e_.helper("log2_approx") + "(" + text(c.args[0], Level::select) + ") * 0.6931471806f",
+                  Level::product};
+    case Intrinsic::sigmoid:
+      return Text{
+          "1.0f / (1.0f + " + e_.helper("exp2_approx") + "(-1.442695041f * " + text(c.args[0], Level::unary) + "))",
+          Level::product};
+    case Intrinsic::exp2:
+    case Intrinsic::log2:
+    case Intrinsic::rsqrt:
+    case Intrinsic::sin:
+    case Intrinsic::cos:
+    case Intrinsic::tanh:
+      return call(e_.helper(std::string(library_name(c.fn)) + "_approx"), c.args);
+    case Intrinsic::sqrt:
+    case Intrinsic::erf:
+    case Intrinsic::floor:
+    case Intrinsic::ceil:
+    case Intrinsic::round:
+    case Intrinsic::trunc:
+    case Intrinsic::abs:
+    case Intrinsic::pow:
+    case Intrinsic::fma:
+    case Intrinsic::isnan:
+    case Intrinsic::isinf:
+      return {};
+  }
+  return {};
 }
 
 Text Printer::print(const ir::Expr& expr, const ir::Call& c) {
   using ir::Intrinsic;
-  if (expr.type == DType::f64) e_.unsupported(expr.loc, "functions of f64 are not printed to CUDA", "compute in f32");
-  auto unary = [&](const std::string& function) { return rounded(expr.type, call(function, c.args), expr.loc); };
-  switch (c.fn) {
-    case Intrinsic::exp:
-      return rounded(expr.type, {e_.helper("exp2_approx") + "(" + text(c.args[0], Level::product) + " * 1.442695041f)"},
-                     expr.loc);
-    case Intrinsic::log:
-      return rounded(
-          expr.type,
-          {e_.helper("log2_approx") + "(" + text(c.args[0], Level::select) + ") * 0.6931471806f", Level::product},
-          expr.loc);
-    case Intrinsic::exp2:
-      return unary(e_.helper("exp2_approx"));
-    case Intrinsic::log2:
-      return unary(e_.helper("log2_approx"));
-    case Intrinsic::rsqrt:
-      return unary(e_.helper("rsqrt_approx"));
-    case Intrinsic::sin:
-      return unary(e_.helper("sin_approx"));
-    case Intrinsic::cos:
-      return unary(e_.helper("cos_approx"));
-    case Intrinsic::tanh:
-      return unary(e_.helper("tanh_approx"));
-    case Intrinsic::sigmoid:
-      return rounded(
-          expr.type,
-          {"1.0f / (1.0f + " + e_.helper("exp2_approx") + "(-1.442695041f * " + text(c.args[0], Level::unary) + "))",
-           Level::product},
-          expr.loc);
-    case Intrinsic::sqrt:
-      return unary("sqrtf");
-    case Intrinsic::erf:
-      return unary("erff");
-    case Intrinsic::floor:
-      return unary("floorf");
-    case Intrinsic::ceil:
-      return unary("ceilf");
-    case Intrinsic::round:
-      return unary("roundf");
-    case Intrinsic::trunc:
-      return unary("truncf");
-    case Intrinsic::abs:
-      return ir::is_float(expr.type) ? call("fabsf", c.args) : call("abs", c.args);
-    case Intrinsic::pow:
-      return unary("powf");
-    case Intrinsic::fma:
-      return unary("fmaf");
-    case Intrinsic::isnan:
-      return call("isnan", c.args);
-    case Intrinsic::isinf:
-      return call("isinf", c.args);
+  if (c.fn == Intrinsic::abs) return absolute(expr.type, c);
+  if (c.fn == Intrinsic::isnan || c.fn == Intrinsic::isinf)
+    return call(c.fn == Intrinsic::isnan ? "isnan" : "isinf", c.args);
+  if (expr.type == DType::f64) {
+    if (c.fn == Intrinsic::sigmoid)
+      return {"1.0 / (1.0 + exp(-(" + text(c.args[0], Level::select) + ")))", Level::product};
+    return call(library_name(c.fn), c.args);
   }
-  return {};
+  if (auto fast = approximated(c)) return rounded(expr.type, *fast);
+  return rounded(expr.type, call(std::string(library_name(c.fn)) + "f", c.args));
 }
 
 std::string Printer::element(const ir::Load& load, const Loc& loc) {
@@ -299,7 +328,7 @@ std::string Printer::element(const ir::Load& load, const Loc& loc) {
       if (ir::dtype_bits(type) < byte_bits)
         return fmt::format("{}({}, {})", e_.helper(fmt::format("{}_at", ir::dtype_name(type))), e_.use(load.buffer),
                            offset);
-      return from_memory(e_, type, e_.use(load.buffer) + "[" + offset + "]", loc);
+      return from_memory(e_, type, e_.use(load.buffer) + "[" + offset + "]");
     }
     case ir::Scope::shared: {
       for (const roles::Smem& smem : e_.program.smem) {
@@ -308,8 +337,7 @@ std::string Printer::element(const ir::Load& load, const Loc& loc) {
         std::string type = memory_type(e_, load.buffer->type);
         return from_memory(
             e_, load.buffer->type,
-            e_.helper("shared_at") + "<const " + type + ">(" + element_address(e_, ref, "0", "0", elements_) + ")",
-            loc);
+            e_.helper("shared_at") + "<const " + type + ">(" + element_address(e_, ref, "0", "0", elements_) + ")");
       }
       break;
     }
@@ -364,77 +392,6 @@ std::string tensor_offset(Emitter& e, const ir::Buffer& tensor, const std::vecto
     }
   }
   return offset;
-}
-
-std::string from_memory(Emitter& e, ir::DType type, const std::string& text, const Loc& loc) {
-  constexpr int kAda = 89;
-  switch (type) {
-    case DType::e4m3:
-    case DType::e5m2:
-      e.needs_sm(kAda, loc, fmt::format("a conversion of {}", ir::dtype_name(type)));
-      [[fallthrough]];
-    case DType::bf16:
-    case DType::f16:
-      return e.helper(std::string(ir::dtype_name(type)) + "_to_float") + "(" + text + ".bits)";
-    case DType::e2m1:
-    case DType::i1:
-    case DType::i2:
-    case DType::i4:
-    case DType::u1:
-    case DType::u2:
-    case DType::u4:
-      e.unsupported(loc, fmt::format("single elements of type {} are not read in CUDA", ir::dtype_name(type)),
-                    "move whole tiles");
-      return "0";
-    case DType::bool_:
-    case DType::i8:
-    case DType::i16:
-    case DType::i32:
-    case DType::i64:
-    case DType::u8:
-    case DType::u16:
-    case DType::u32:
-    case DType::u64:
-    case DType::tf32:
-    case DType::f32:
-    case DType::f64:
-      return text;
-  }
-  return text;
-}
-
-std::string to_memory(Emitter& e, ir::DType type, const std::string& text, const Loc& loc) {
-  switch (type) {
-    case DType::bf16:
-    case DType::f16:
-      return e.helper("to_" + std::string(ir::dtype_name(type))) + "(" + text + ")";
-    case DType::e4m3:
-    case DType::e5m2:
-    case DType::e2m1:
-    case DType::i1:
-    case DType::i2:
-    case DType::i4:
-    case DType::u1:
-    case DType::u2:
-    case DType::u4:
-      e.unsupported(loc, fmt::format("single elements of type {} are not written in CUDA", ir::dtype_name(type)),
-                    "move whole tiles");
-      return text;
-    case DType::bool_:
-    case DType::i8:
-    case DType::i16:
-    case DType::i32:
-    case DType::i64:
-    case DType::u8:
-    case DType::u16:
-    case DType::u32:
-    case DType::u64:
-    case DType::tf32:
-    case DType::f32:
-    case DType::f64:
-      return text;
-  }
-  return text;
 }
 
 }  // namespace plait::emit::cuda

@@ -180,11 +180,12 @@ std::string slot_text(Emitter& e, const FragmentDecl& f, const std::string& i) {
 
 std::string declare_fragment(Emitter& e, const FragmentDecl& f) {
   int elements = fragment_shape(e, f).elements;
-  int per_register = packed(f.buffer->type);
-  if (f.kind == FragmentKind::rows && per_register > 1)
-    e.unsupported(f.loc, "`rows` fragments have a 32-bit type in CUDA", "hold the rows in f32");
+  int per_register = packed(f);
   std::string type = per_register > 1 ? "unsigned" : value_type(f.buffer->type);
-  return fmt::format("{} {}[{}];", type, Emitter::name(f.buffer->name), (elements + per_register - 1) / per_register);
+  // What is not whole is filled piece by piece.
+  const char* contents = elements % per_register == 0 ? "" : " = {}";
+  return fmt::format("{} {}[{}]{};", type, Emitter::name(f.buffer->name), (elements + per_register - 1) / per_register,
+                     contents);
 }
 
 }  // namespace plait::emit::cuda

@@ -1,13 +1,11 @@
 #include <fmt/format.h>
 
-#include <unordered_map>
-
-#include "emit/cuda/emitter.h"
+#include "emit/cuda/helpers.h"
 
 namespace plait::emit::cuda {
 namespace {
 
-using Table = std::unordered_map<std::string, HelperText>;
+using Table = HelperTable;
 
 /// A helper that is one PTX instruction without operands.
 HelperText instruction(const std::string& name, const std::string& ptx) {
@@ -70,54 +68,6 @@ void add_conversions(Table& table) {
   table["f16_to_float"] = {{},
                            "__device__ __forceinline__ float f16_to_float(unsigned short x) {\n  float y;\n  "
                            "asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x));\n  return y;\n}\n"};
-  table["round_tf32"] = {
-      {},
-      "__device__ __forceinline__ float round_tf32(float x) {\n  unsigned y;\n  "
-      "asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(y) : \"f\"(x));\n  return __uint_as_float(y);\n}\n"};
-  for (std::string type : {"e4m3", "e5m2"}) {
-    table[type + "_to_float"] = {{},
-                                 "__device__ __forceinline__ float " + type +
-                                     "_to_float(unsigned char x) {\n  float y;\n  asm(\"{\\n.reg .b16 low, "
-                                     "high;\\n.reg .b32 both;\\n\"\n      \"cvt.rn.f16x2." +
-                                     type +
-                                     "x2 both, %1;\\n\"\n      \"mov.b32 {low, high}, both;\\ncvt.f32.f16 %0, "
-                                     "low;\\n}\" : \"=f\"(y) : \"h\"((unsigned short)x));\n  return y;\n}\n"};
-    table["pack_" + type + "x4"] = {
-        {},
-        "// Four values rounded to " + type +
-            ", saturating, the first in the lowest byte.\n__device__ __forceinline__ unsigned pack_" + type +
-            "x4(float a, float b, float c, float d) {\n  unsigned y;\n  asm volatile(\"{\\n.reg .b16 low, high;\\n\"\n"
-            "               \"cvt.rn.satfinite." +
-            type + "x2.f32 low, %2, %1;\\n\"\n               \"cvt.rn.satfinite." + type +
-            "x2.f32 high, %4, %3;\\n\"\n               \"mov.b32 %0, {low, high};\\n}\" : \"=r\"(y) : \"f\"(a), "
-            "\"f\"(b), \"f\"(c), \"f\"(d));\n"
-            "  return y;\n}\n"};
-  }
-}
-
-/// Elements narrower than a byte: several share one, the first in its lowest bits.
-void add_packed(Table& table) {
-  for (int bits : {1, 2, 4}) {
-    std::string shift = std::to_string(32 - bits), width = std::to_string(bits), each = std::to_string(8 / bits);
-    for (std::string sign : {"i", "u"}) {
-      std::string type = sign + width, word = sign == "i" ? "int" : "unsigned";
-      std::string value = sign == "i" ? "signed char" : "unsigned char";
-      table["wrap_" + type] = {{},
-                               "__device__ __forceinline__ " + value + " wrap_" + type + "(long long x) {\n  return (" +
-                                   word + ")((unsigned)x << " + shift + ") >> " + shift + ";\n}\n"};
-      table[type + "_at"] = {{"wrap_" + type},
-                             "__device__ __forceinline__ " + value + " " + type + "_at(const " + value +
-                                 "* bytes, long long i) {\n  return wrap_" + type + "(bytes[i / " + each +
-                                 "] >> (int)(i % " + each + ") * " + width + ");\n}\n"};
-    }
-  }
-  table["e2m1_at"] = {{}, R"(// 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives.
-__device__ __forceinline__ float e2m1_at(const unsigned char* bytes, long long i) {
-  const unsigned code = bytes[i / 2] >> (int)(i % 2) * 4 & 15u, exponent = code >> 1 & 3u, mantissa = code & 1u;
-  const float size = exponent == 0 ? 0.5f * mantissa : (1.0f + 0.5f * mantissa) * (float)(1u << (exponent - 1));
-  return (code & 8u) != 0 ? -size : size;
-}
-)"};
 }
 
 void add_math(Table& table) {
@@ -129,33 +79,16 @@ void add_math(Table& table) {
   table["tanh_approx"] = unary("tanh_approx", "tanh.approx.f32");
   table["max_nan"] = binary("max_nan", "max.NaN.f32");
   table["min_nan"] = binary("min_nan", "min.NaN.f32");
+  for (std::string op : {"max", "min"}) {
+    std::string name = op + "_nan_f64", compare = op == "max" ? ">" : "<";
+    table[name] = {{},
+                   "__device__ __forceinline__ double " + name +
+                       "(double a, double b) {\n  return a != a ? a : b != b || !(a " + compare + " b) ? b : a;\n}\n"};
+  }
   table["max_of"] = {
       {}, "template <typename T>\n__device__ __forceinline__ T max_of(T a, T b) {\n  return a > b ? a : b;\n}\n"};
   table["min_of"] = {
       {}, "template <typename T>\n__device__ __forceinline__ T min_of(T a, T b) {\n  return a < b ? a : b;\n}\n"};
-  table["larger"] = {{}, R"(// A NaN is larger than every number.
-template <typename T>
-__device__ __forceinline__ T larger(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-)"};
-  table["smaller"] = {{}, R"(// A NaN is smaller than every number.
-template <typename T>
-__device__ __forceinline__ T smaller(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-)"};
-  table["atomic_exchanged"] = {{}, R"(// Puts what `next` makes of the bits that are there; gives those.
-template <typename Bits, typename Next>
-__device__ __forceinline__ Bits atomic_exchanged(Bits* at, Next next) {
-  Bits seen = *static_cast<volatile Bits*>(at);
-  while (true) {
-    const Bits was = atomicCAS(at, seen, next(seen));
-    if (was == seen) return was;
-    seen = was;
-  }
-}
-)"};
   table["pick"] = {{},
                    "template <typename T>\n__device__ __forceinline__ T pick(bool condition, T a, T b) {\n"
                    "  return condition ? a : b;\n}\n"};
@@ -350,7 +283,8 @@ Table make_table() {
   Table table;
   add_types(table);
   add_conversions(table);
-  add_packed(table);
+  add_number_helpers(table);
+  add_element_helpers(table);
   add_math(table);
   add_barriers(table);
   add_copies(table);

@@ -82,4 +82,8 @@ int packed(ir::DType type) {
   return bits < register_bits ? register_bits / bits : 1;
 }
 
+int packed(const roles::FragmentDecl& fragment) {
+  return fragment.kind == roles::FragmentKind::rows ? 1 : packed(fragment.buffer->type);
+}
+
 }  // namespace plait::emit::cuda
