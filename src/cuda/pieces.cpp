@@ -13,7 +13,7 @@ constexpr std::int64_t kRegisterBits = 32;  ///< neighbours in one register of a
 std::int64_t fragment_piece(const roles::FragmentDecl& fragment) {
   switch (fragment.kind) {
     case roles::FragmentKind::vector:
-      return fragment.vec;
+      return std::min<std::int64_t>(fragment.vec, kBulkBits / ir::dtype_bits(fragment.buffer->type));
     case roles::FragmentKind::wgmma_acc:
     case roles::FragmentKind::mma_acc:
       return 2;
@@ -23,6 +23,8 @@ std::int64_t fragment_piece(const roles::FragmentDecl& fragment) {
       return std::max<std::int64_t>(kRegisterBits / ir::dtype_bits(fragment.buffer->type), 1);
     case roles::FragmentKind::rows:
       return 1;
+    case roles::FragmentKind::columns:
+      return std::min(fragment_piece(*fragment.of), kBulkBits / ir::dtype_bits(fragment.buffer->type));
   }
   throw InternalError("a kind of fragment without a piece");
 }

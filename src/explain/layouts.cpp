@@ -166,7 +166,7 @@ std::string home_text(const RegisterLayout& layout) {
   std::string kind(roles::kind_name(f.kind));
   if (f.kind == roles::FragmentKind::vector)
     kind += fmt::format(", {} lanes a row, {} neighbours each", f.lanes, f.vec);
-  if (f.kind == roles::FragmentKind::rows) kind += fmt::format(" of {}", f.of->buffer->name);
+  if (roles::is_side(f.kind)) kind += fmt::format(" of {}", f.of->buffer->name);
   return fmt::format("{}; {} elements a thread, each in {} thread{}", kind, layout.map.elements_per_thread(),
                      layout.map.replication(), layout.map.replication() == 1 ? "" : "s");
 }

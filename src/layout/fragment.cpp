@@ -240,6 +240,15 @@ FragmentMap rows_map(const FragmentMap& of) {
   return {of.rows(), 1, std::move(threads), std::move(elements)};
 }
 
+FragmentMap columns_map(const FragmentMap& of) {
+  std::vector<Digit> threads, elements;
+  for (Digit digit : of.thread_digits()) threads.push_back({digit.extent, {0, digit.step.column}});
+  for (Digit digit : of.element_digits()) {
+    if (digit.step.column != 0) elements.push_back({digit.extent, {0, digit.step.column}});
+  }
+  return {1, of.columns(), std::move(threads), std::move(elements)};
+}
+
 std::int64_t registers(std::int64_t elements, ir::DType type) { return (elements * ir::dtype_bits(type) + 31) / 32; }
 
 }  // namespace plait::layout

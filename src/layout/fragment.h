@@ -88,6 +88,8 @@ std::optional<std::string> fragment_error(const FragmentSpec& spec);
 FragmentMap fragment_map(const FragmentSpec& spec);
 /// One value a row of `of`, held by every thread that holds part of the row, rows ascending; one column.
 FragmentMap rows_map(const FragmentMap& of);
+/// The same a column of `of`; one row.
+FragmentMap columns_map(const FragmentMap& of);
 
 /// 32-bit registers that `elements` of a type take in one thread.
 std::int64_t registers(std::int64_t elements, ir::DType type);

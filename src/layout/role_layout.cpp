@@ -25,7 +25,7 @@ int span_of(roles::Swizzle swizzle) {
   throw InternalError("a swizzle without span");
 }
 
-/// nothing for `rows`, which lies as another fragment says.
+/// nothing for `rows` and `columns`, which lie as another fragment says.
 std::optional<FragmentKind> own_kind(roles::FragmentKind kind) {
   switch (kind) {
     case roles::FragmentKind::wgmma_acc:
@@ -41,6 +41,7 @@ std::optional<FragmentKind> own_kind(roles::FragmentKind kind) {
     case roles::FragmentKind::vector:
       return FragmentKind::vector;
     case roles::FragmentKind::rows:
+    case roles::FragmentKind::columns:
       return {};
   }
   throw InternalError("a fragment without kind");
@@ -72,12 +73,16 @@ constexpr std::int64_t kWarpgroup = 128;
 Error fragment_error(const roles::FragmentDecl& fragment, std::int64_t threads) {
   std::optional<FragmentKind> kind = own_kind(fragment.kind);
   if (!kind) {
-    if (!fragment.of) return std::string("names no fragment whose rows it has");
-    if (fragment.of->kind == roles::FragmentKind::rows) return std::string("has the rows of a fragment of rows");
+    std::string_view side = fragment.kind == roles::FragmentKind::rows ? "rows" : "columns";
+    if (!fragment.of) return fmt::format("names no fragment whose {} it has", side);
+    if (roles::is_side(fragment.of->kind))
+      return fmt::format("has the {} of a fragment of {}", side,
+                         fragment.of->kind == roles::FragmentKind::rows ? "rows" : "columns");
     if (Error error = fragment_error(*fragment.of, threads)) return fmt::format("lies as one that {}", *error);
-    std::int64_t rows = rows_and_columns(fragment.of->buffer).first;
-    if (fragment.buffer->shape.size() == 1 && extent(fragment.buffer, 0) == rows) return {};
-    return fmt::format("has not the shape [{}] of the rows of {}", rows, fragment.of->buffer->name);
+    auto [rows, columns] = rows_and_columns(fragment.of->buffer);
+    std::int64_t wanted = fragment.kind == roles::FragmentKind::rows ? rows : columns;
+    if (fragment.buffer->shape.size() == 1 && extent(fragment.buffer, 0) == wanted) return {};
+    return fmt::format("has not the shape [{}] of the {} of {}", wanted, side, fragment.of->buffer->name);
   }
   if (fragment.buffer->shape.empty() || fragment.buffer->shape.size() > 2)
     return fmt::format("has {} dims; a fragment has 1 or 2", fragment.buffer->shape.size());
@@ -89,7 +94,9 @@ Error fragment_error(const roles::FragmentDecl& fragment, std::int64_t threads) 
 
 FragmentMap fragment_map(const roles::FragmentDecl& fragment, std::int64_t threads) {
   std::optional<FragmentKind> kind = own_kind(fragment.kind);
-  return kind ? fragment_map(spec_of(fragment, *kind, threads)) : rows_map(fragment_map(*fragment.of, threads));
+  if (kind) return fragment_map(spec_of(fragment, *kind, threads));
+  FragmentMap of = fragment_map(*fragment.of, threads);
+  return fragment.kind == roles::FragmentKind::rows ? rows_map(of) : columns_map(of);
 }
 
 SmemTile smem_tile(const roles::SmemDecl& smem) {

@@ -173,7 +173,7 @@ auto fields(const Keep& s, F&& fn) {
 }
 template <typename F>
 auto fields(const LoadTensor& s, F&& fn) {
-  return fn(s.dst, s.src, s.hint);
+  return fn(s.dst, s.src, s.hint, s.pad);
 }
 template <typename F>
 auto fields(const StoreTensor& s, F&& fn) {

@@ -77,7 +77,8 @@ void RoleParser::load(const Loc& loc) {
   if (!arrow()) return;
   Source src = operand("an element of a tensor or of a shared tile");
   if (bind_.smem_of(src) != nullptr) return emit(loc, LoadShared{dst, bind_.smem(src)});
-  LoadTensor node{dst, bind_.tensor(src), CacheHint::none};
+  LoadTensor node{dst, bind_.tensor(src)};
+  if (accept_word("pad") && dst != nullptr) node.pad = bind_.stored(dst->buffer->type, expression());
   node.hint = hint();
   emit(loc, std::move(node));
 }

@@ -326,23 +326,25 @@ void RoleParser::fragment(const Loc& loc) {
 }
 
 void RoleParser::fragment_kind(FragmentDecl& decl) {
-  constexpr std::int64_t kMaxVec = 128;
+  constexpr std::int64_t kMaxVec = 128, kMaxLanes = 1024;
   static const std::map<std::string_view, FragmentKind> kinds = {
       {"wgmma_acc", FragmentKind::wgmma_acc}, {"wgmma_a", FragmentKind::wgmma_a}, {"mma_acc", FragmentKind::mma_acc},
       {"mma_a", FragmentKind::mma_a},         {"mma_b", FragmentKind::mma_b},     {"vector", FragmentKind::vector},
-      {"rows", FragmentKind::rows},
+      {"rows", FragmentKind::rows},           {"columns", FragmentKind::columns},
   };
   auto it = kinds.find(text(cur()));
   if (!at(Tok::name) || it == kinds.end())
-    return expected("the kind of the fragment", "it is wgmma_acc, wgmma_a, mma_acc, mma_a, mma_b, vector or rows of F");
+    return expected("the kind of the fragment",
+                    "it is wgmma_acc, wgmma_a, mma_acc, mma_a, mma_b, vector, rows of F or columns of F");
   advance();
   decl.kind = it->second;
-  if (decl.kind == FragmentKind::rows) {
-    if (expect_word("of", "'rows'")) decl.of = bind_.fragment_name(operand("a fragment behind 'of'"));
+  if (is_side(decl.kind)) {
+    if (expect_word("of", fmt::format("'{}'", it->first)))
+      decl.of = bind_.fragment_name(operand("a fragment behind 'of'"));
   } else if (decl.kind == FragmentKind::vector) {
     if (expect_word("vec", "'vector'")) decl.vec = static_cast<int>(count("the elements of a vector", 1, kMaxVec));
     if (expect_word("lanes", "the elements of a vector"))
-      decl.lanes = static_cast<int>(count("the lanes along a row", 1, kWarp));
+      decl.lanes = static_cast<int>(count("the lanes along a row", 1, kMaxLanes));
   }
 }
 

@@ -221,7 +221,8 @@ class Printer {
     return line("keep {}", names);
   }
   std::string text(const LoadTensor& s) const {
-    return line("load {} <- {}{}", s.dst->buffer->name, text_of(s.src), hint_text(s.hint));
+    std::string pad = s.pad == nullptr ? "" : fmt::format(" pad {}", ir::typed_text(s.pad));
+    return line("load {} <- {}{}{}", s.dst->buffer->name, text_of(s.src), pad, hint_text(s.hint));
   }
   std::string text(const StoreTensor& s) const {
     return line("store {} <- {}{}", text_of(s.dst), s.src->buffer->name, hint_text(s.hint));
@@ -286,6 +287,8 @@ std::string_view kind_name(FragmentKind kind) {
       return "vector";
     case FragmentKind::rows:
       return "rows";
+    case FragmentKind::columns:
+      return "columns";
   }
   return "";
 }
@@ -306,7 +309,7 @@ std::string text_of(const FragmentDecl& decl) {
   const ir::BufferDecl& b = *decl.buffer;
   std::string more;
   if (decl.kind == FragmentKind::vector) more = fmt::format(" vec {} lanes {}", decl.vec, decl.lanes);
-  if (decl.kind == FragmentKind::rows && decl.of != nullptr) more = " of " + decl.of->buffer->name;
+  if (is_side(decl.kind) && decl.of != nullptr) more = " of " + decl.of->buffer->name;
   return fmt::format("{}: {}[{}] {}{}", b.name, ir::dtype_name(b.type), ir::exprs_text(b.shape), kind_name(decl.kind),
                      more);
 }

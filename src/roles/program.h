@@ -72,13 +72,17 @@ enum class FragmentKind {
   mma_b,      ///< [8·j (n), K] a warp's B operand of mma.sync
   vector,     ///< [rows, columns]: `lanes` threads along a row, each with `vec` neighbours, then again behind them
   rows,       ///< [rows] one value a row of fragment `of`, held by every thread that holds part of that row
+  columns,    ///< [columns] the same with columns
 };
+/// Whether it lies as a fragment `of` says.
+constexpr bool is_side(FragmentKind kind) { return kind == FragmentKind::rows || kind == FragmentKind::columns; }
+
 struct FragmentDecl {
   ir::Buffer buffer;  ///< name, type, literal shape; scope fragment
   FragmentKind kind = FragmentKind::vector;
   int vec = 1;                                  ///< vector: elements of one access
   int lanes = 32;                               ///< vector: threads along a row, a power of two
-  std::shared_ptr<const FragmentDecl> of = {};  ///< rows
+  std::shared_ptr<const FragmentDecl> of = {};  ///< rows, columns
   Loc loc;
 };
 using Fragment = std::shared_ptr<const FragmentDecl>;
@@ -343,11 +347,13 @@ struct LaneReduce {
 struct Keep {
   std::vector<Fragment> fragments;
 };
-/// Vector accesses of the owners. Of a tensor, elements outside read as zero and are not written.
+/// Vector accesses of the owners. Of a tensor, elements outside read as `pad`, a literal (null: zero), and are not
+/// written.
 struct LoadTensor {
   Fragment dst;
   TensorRef src;
   CacheHint hint = CacheHint::none;
+  ExprRef pad = {};
 };
 struct StoreTensor {
   TensorRef dst;

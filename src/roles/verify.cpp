@@ -56,6 +56,10 @@ class Whole {
   }
 
   void statement(const Arrive& s) const { (*this)(s.mbar); }
+  void statement(const LoadTensor& s) const {
+    (*this)(s.dst);
+    (*this)(s.src);
+  }
   void statement(const TmaLoad& s) const {
     (*this)(s.dst);
     (*this)(s.map);

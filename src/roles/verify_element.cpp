@@ -71,7 +71,7 @@ class Elements {
   void check(const Each& s);
   void check(const RowReduce& s);
   void check(const LaneReduce& s);
-  void check(const LoadTensor& s) { tensor(s.dst, s.src.tensor, s.src.loc); }
+  void check(const LoadTensor& s);
   void check(const StoreTensor& s) { tensor(s.src, s.dst.tensor, s.dst.loc); }
   void check(const LoadShared& s) { tensor(s.dst, s.src.smem->buffer, s.src.loc); }
   void check(const StoreShared& s) { tensor(s.src, s.dst.smem->buffer, s.dst.loc); }
@@ -141,21 +141,25 @@ void Elements::check(const Each& s) {
 void Elements::element(const Each& each, const Fragment& fragment, const std::vector<ExprRef>& index, const Loc& loc) {
   const std::string &name = fragment->buffer->name, &domain = each.domain->buffer->name;
   bool row = fragment->kind == FragmentKind::rows && each.domain->kind != FragmentKind::rows;
-  std::size_t wanted = row ? 1 : each.vars.size();
-  bool exact = index.size() == wanted;
-  for (std::size_t d = 0; d < wanted && exact; ++d) {
+  bool column = fragment->kind == FragmentKind::columns && each.domain->kind != FragmentKind::columns;
+  std::vector<ir::Var> wanted = each.vars;
+  if (row) wanted = {each.vars.front()};
+  if (column) wanted = {each.vars.back()};
+  bool exact = index.size() == wanted.size();
+  for (std::size_t d = 0; d < wanted.size() && exact; ++d) {
     const auto* ref = std::get_if<ir::VarRef>(&index[d]->node);
-    exact = ref != nullptr && ref->var == each.vars[d];
+    exact = ref != nullptr && ref->var == wanted[d];
   }
   if (!exact) {
     std::string coordinates;
-    for (std::size_t d = 0; d < wanted; ++d) coordinates += (d == 0 ? "" : ", ") + each.vars[d]->name;
+    for (std::size_t d = 0; d < wanted.size(); ++d) coordinates += (d == 0 ? "" : ", ") + wanted[d]->name;
     return error(Rule::fragment_element, loc,
                  fmt::format("`{}` is accessed at [{}]: a thread has only the elements at its own coordinates", name,
                              values_text(index)),
                  fmt::format("write {}[{}]", name, coordinates));
   }
-  if (alike(map_of(fragment), row ? rows_of(each.domain) : map_of(each.domain))) return;
+  const layout::FragmentMap& own = map_of(each.domain);
+  if (alike(map_of(fragment), row ? rows_of(each.domain) : column ? layout::columns_map(own) : own)) return;
   error(
       Rule::fragment_alike, loc,
       fmt::format("`{}` ({}) does not lie as `{}` ({}) does", name, text_of(*fragment), domain, text_of(*each.domain)));
@@ -180,6 +184,14 @@ void Elements::check(const RowReduce& s) {
 void Elements::check(const LaneReduce& s) {
   if (s.lanes >= 2 && s.lanes <= kWarp && (s.lanes & (s.lanes - 1)) == 0) return;
   error(Rule::reduce_operand, {}, fmt::format("lane_reduce over {} lanes", s.lanes), "write 2, 4, 8, 16 or 32");
+}
+
+void Elements::check(const LoadTensor& s) {
+  tensor(s.dst, s.src.tensor, s.src.loc);
+  if (s.pad == nullptr || (ir::is_literal(s.pad) && s.pad->type == s.dst->buffer->type)) return;
+  error(Rule::vector_access, s.pad->loc,
+        fmt::format("`{}` is padded with {}", s.dst->buffer->name, values_text({s.pad})),
+        fmt::format("write a literal of {}", ir::dtype_name(s.dst->buffer->type)));
 }
 
 void Elements::tensor(const Fragment& fragment, const ir::Buffer& other, const Loc& loc) {

@@ -278,6 +278,7 @@ struct Keep {};
 struct LoadTensor {
   int dst = 0;
   TensorPlace src;
+  Value pad;  ///< of elements outside
 };
 struct StoreTensor {
   TensorPlace dst;

@@ -1,7 +1,18 @@
+#include "ir/build.h"
 #include "ir/visit.h"
 #include "sim/compiler.h"
 
 namespace plait::sim {
+namespace {
+
+/// What elements outside of the tensor read as.
+Value pad_of(const roles::LoadTensor& load) {
+  const auto* value = load.pad == nullptr ? nullptr : std::get_if<ir::FloatLit>(&load.pad->node);
+  if (value != nullptr) return interp::float_value(value->value);
+  return interp::int_value(load.pad == nullptr ? 0 : ir::as_int(load.pad).value_or(0));
+}
+
+}  // namespace
 
 // ---- Barriers ------------------------------------------------------------------------------------------------------
 
@@ -173,7 +184,9 @@ Action Compiler::action(const roles::RowReduce& n) {
 
 Action Compiler::action(const roles::LaneReduce& n) { return act::LaneReduce{n.op, fragment(n.fragment), n.lanes}; }
 Action Compiler::action(const roles::Keep&) { return act::Keep{}; }
-Action Compiler::action(const roles::LoadTensor& n) { return act::LoadTensor{fragment(n.dst), place(n.src)}; }
+Action Compiler::action(const roles::LoadTensor& n) {
+  return act::LoadTensor{fragment(n.dst), place(n.src), pad_of(n)};
+}
 Action Compiler::action(const roles::StoreTensor& n) { return act::StoreTensor{place(n.dst), fragment(n.src)}; }
 Action Compiler::action(const roles::LoadShared& n) { return act::LoadShared{fragment(n.dst), place(n.src)}; }
 Action Compiler::action(const roles::StoreShared& n) { return act::StoreShared{place(n.dst), fragment(n.src)}; }
@@ -231,10 +244,12 @@ int Compiler::fragment_use(int domain, int other) {
   const FragmentCode& from = out_.fragments[static_cast<std::size_t>(domain)];
   const FragmentCode& to = out_.fragments[static_cast<std::size_t>(other)];
   bool by_row = to.decl->kind == roles::FragmentKind::rows && from.decl->kind != roles::FragmentKind::rows;
+  bool by_column = to.decl->kind == roles::FragmentKind::columns && from.decl->kind != roles::FragmentKind::columns;
   FragmentUse use{other, {}};
   for (const layout::Coord& at : from.element_coord) {
-    auto found = std::find_if(to.element_coord.begin(), to.element_coord.end(),
-                              [&](const layout::Coord& c) { return by_row ? c.row == at.row : c == at; });
+    auto found = std::find_if(to.element_coord.begin(), to.element_coord.end(), [&](const layout::Coord& c) {
+      return by_row ? c.row == at.row : by_column ? c.column == at.column : c == at;
+    });
     PLAIT_ASSERT(found != to.element_coord.end(), to.decl->buffer->name + " does not lie as the domain of each does");
     use.element.push_back(static_cast<std::int32_t>(found - to.element_coord.begin()));
   }

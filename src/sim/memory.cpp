@@ -143,7 +143,7 @@ Step run(Machine& m, Warp& w, const act::LoadTensor& a) {
   tensor_access(m, w, f, a.src, Kind::read, [&](const Run& run, const TensorRun& at, const ir::TensorView& view) {
     for_each_slot(w, f, run, [&](std::size_t slot, std::int64_t i) {
       bool inside = at.offset && i < at.inside;
-      put(f, store, slot, inside ? load_value(view.type, view.data, *at.offset + i) : interp::int_value(0));
+      put(f, store, slot, inside ? load_value(view.type, view.data, *at.offset + i) : a.pad);
     });
   });
   return Step::next;

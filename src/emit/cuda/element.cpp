@@ -42,8 +42,10 @@ class EachElements : public Elements {
   std::string i() const { return sub_ == 0 ? "i" : fmt::format("(i + {})", sub_); }
 
   std::optional<std::string> variable(const ir::Var& var) override {
-    if (var == each_.vars[0]) return "(" + row_text(e_, *each_.domain, i()) + ")";
-    if (each_.vars.size() > 1 && var == each_.vars[1]) return "(" + column_text(e_, *each_.domain, i()) + ")";
+    // One variable: the row of a fragment of rows, the column of another one of one dimension.
+    bool has_row = each_.vars.size() > 1 || each_.domain->kind == FragmentKind::rows;
+    if (has_row && var == each_.vars[0]) return "(" + row_text(e_, *each_.domain, i()) + ")";
+    if (var == each_.vars.back()) return "(" + column_text(e_, *each_.domain, i()) + ")";
     return std::nullopt;
   }
 
@@ -76,6 +78,11 @@ class EachElements : public Elements {
     if (f.kind == FragmentKind::rows && each_.domain->kind != FragmentKind::rows)
       return fmt::format("{}[{}]", name, slot_text(e_, *each_.domain, i()));
     int per_register = packed(f);
+    if (f.kind == FragmentKind::columns && each_.domain->kind != FragmentKind::columns) {
+      std::string slot = column_slot_text(e_, *each_.domain, i());
+      return per_register == 1 ? fmt::format("{}[{}]", name, slot)
+                               : fmt::format("{}[({}) / {}]", name, slot, per_register);
+    }
     if (per_register == 1) return sub_ == 0 ? name + "[i]" : fmt::format("{}[i + {}]", name, sub_);
     std::string base = step_ == per_register ? (step_ == 1 ? "i" : fmt::format("i / {}", per_register))
                                              : fmt::format("(i + {}) / {}", sub_, per_register);

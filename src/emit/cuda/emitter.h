@@ -165,6 +165,8 @@ std::string row_text(Emitter& e, const roles::FragmentDecl& fragment, const std:
 std::string column_text(Emitter& e, const roles::FragmentDecl& fragment, const std::string& i);
 /// The register of `rows of fragment` that belongs to element `i`.
 std::string slot_text(Emitter& e, const roles::FragmentDecl& fragment, const std::string& i);
+/// The same among what it has of `columns` of the fragment.
+std::string column_slot_text(Emitter& e, const roles::FragmentDecl& fragment, const std::string& i);
 std::string declare_fragment(Emitter& e, const roles::FragmentDecl& fragment);
 
 // stmt.cpp

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emit/cuda/emitter.h"
 
 namespace plait::emit::cuda {
@@ -9,12 +11,11 @@ using roles::FragmentDecl;
 using roles::FragmentKind;
 
 constexpr int kWarpgroup = 128;
+constexpr int kMostBits = 128;  ///< of one access
 
-std::int64_t rows(const FragmentDecl& f) { return ir::static_shape(*f.buffer)[0]; }
-std::int64_t columns(const FragmentDecl& f) {
-  std::vector<std::int64_t> shape = ir::static_shape(*f.buffer);
-  return shape.size() > 1 ? shape[1] : 1;
-}
+/// One dimension is a row.
+std::int64_t rows(const FragmentDecl& f) { return f.buffer->shape.size() > 1 ? ir::static_shape(*f.buffer)[0] : 1; }
+std::int64_t columns(const FragmentDecl& f) { return ir::static_shape(*f.buffer).back(); }
 
 std::string builtin(Emitter& e, const ir::Var& var) { return e.use(var); }
 
@@ -59,8 +60,19 @@ int row_slots(const Emitter& e, const FragmentDecl& f) {
       return static_cast<int>(rows(f) / vector_groups(e, f));
     case FragmentKind::rows:
       return row_slots(e, *f.of);
+    case FragmentKind::columns:
+      return 1;
   }
   return 0;
+}
+
+/// What a thread has of the columns of `f` lies as its elements of one row do: column of the i-th.
+std::string side_column(Emitter& e, const FragmentDecl& f, const std::string& i) {
+  std::string lane = builtin(e, e.program.builtins.lane);
+  if (f.kind != FragmentKind::vector) return fmt::format("{} / 2 * 8 + {} % 4 * 2 + {} % 2", i, lane, i);
+  std::string thread = builtin(e, e.program.builtins.thread);
+  std::string first = fmt::format("{} % {} * {}", thread, f.lanes, f.vec);
+  return fmt::format("{} / {} * {} + {} + {} % {}", i, f.vec, f.lanes * f.vec, first, i, f.vec);
 }
 
 /// Row of slot `s` of `rows of f`.
@@ -81,6 +93,8 @@ std::string slot_row(Emitter& e, const FragmentDecl& f, const std::string& s) {
       return fmt::format("{} * {} + {} / {}", s, vector_groups(e, f), builtin(e, e.program.builtins.thread), f.lanes);
     case FragmentKind::rows:
       return slot_row(e, *f.of, s);
+    case FragmentKind::columns:
+      return "0";
   }
   return {};
 }
@@ -100,9 +114,13 @@ FragmentShape fragment_shape(const Emitter& e, const FragmentDecl& f) {
     case FragmentKind::mma_b:
       return {spread(kWarp), 2};
     case FragmentKind::vector:
-      return {spread(e.threads), f.vec};
+      return {spread(e.threads), std::min(f.vec, kMostBits / bits)};
     case FragmentKind::rows:
       return {row_slots(e, f), 1};
+    case FragmentKind::columns: {
+      FragmentShape of = fragment_shape(e, *f.of);
+      return {of.elements / row_slots(e, *f.of), std::min(of.run, kMostBits / bits)};
+    }
   }
   return {};
 }
@@ -128,6 +146,8 @@ std::string row_text(Emitter& e, const FragmentDecl& f, const std::string& i) {
       return slot_row(e, f, quotient(i, vector_row_elements(f)));
     case FragmentKind::rows:
       return slot_row(e, *f.of, i);
+    case FragmentKind::columns:
+      return "0";
   }
   return {};
 }
@@ -154,6 +174,28 @@ std::string column_text(Emitter& e, const FragmentDecl& f, const std::string& i)
     }
     case FragmentKind::rows:
       return "0";
+    case FragmentKind::columns:
+      return side_column(e, *f.of, i);
+  }
+  return {};
+}
+
+std::string column_slot_text(Emitter& e, const FragmentDecl& f, const std::string& i) {
+  switch (f.kind) {
+    case FragmentKind::wgmma_acc:
+    case FragmentKind::wgmma_a:
+      return rows(f) > 64 ? fmt::format("{} % {} / 4 * 2 + {} % 2", i, columns(f) / 2, i)
+                          : fmt::format("{} / 4 * 2 + {} % 2", i, i);
+    case FragmentKind::vector:
+      return row_slots(e, f) == 1 ? i : fmt::format("{} % {}", i, vector_row_elements(f));
+    case FragmentKind::mma_acc:
+    case FragmentKind::mma_a:
+    case FragmentKind::mma_b:
+      e.unsupported(f.loc, "columns of mma fragments are not printed to CUDA", "read them from shared memory");
+      return "0";
+    case FragmentKind::rows:
+    case FragmentKind::columns:
+      return i;
   }
   return {};
 }
@@ -173,6 +215,7 @@ std::string slot_text(Emitter& e, const FragmentDecl& f, const std::string& i) {
     case FragmentKind::vector:
       return row_slots(e, f) == 1 ? "0" : quotient(i, vector_row_elements(f));
     case FragmentKind::rows:
+    case FragmentKind::columns:
       return i;
   }
   return {};

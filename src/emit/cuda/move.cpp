@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "emit/cuda/emitter.h"
+#include "ir/build.h"
+#include "ir/numeric.h"
 
 // Vector accesses of fragments, and single elements.
 namespace plait::emit::cuda {
@@ -147,6 +151,27 @@ std::string shared_place(Emitter& e, const roles::FragmentDecl& f, const roles::
                  : element_address(e, ref, row_text(e, f, "i"), column_text(e, f, "i"));
 }
 
+/// A run of elements outside of the tensor.
+std::string outside_text(Emitter& e, const roles::LoadTensor& s, const Move& move) {
+  if (s.pad == nullptr) return "{}";
+  const auto* real = std::get_if<ir::FloatLit>(&s.pad->node);
+  ir::DType type = s.dst->buffer->type;
+  int bits = ir::dtype_bits(type);
+  std::string one = expr_text(e, s.pad);
+  if (bits < 32) {
+    std::uint64_t code = real != nullptr ? ir::encode_float(type, real->value)
+                                         : static_cast<std::uint64_t>(ir::as_int(s.pad).value_or(0));
+    std::uint64_t each = code & ((std::uint64_t{1} << bits) - 1), all = 0;
+    const int width = move.value ? bits : std::min(move.bits, 32);
+    for (int at = 0; at < width; at += bits) all |= each << at;
+    one = fmt::format("{:#x}u", all);
+    if (width < 32) return one;
+  }
+  std::string list = one;
+  for (int c = 1; c < move.components; ++c) list += ", " + one;
+  return "{" + list + "}";
+}
+
 }  // namespace
 
 void emit(Emitter& e, const roles::LoadTensor& s) {
@@ -156,7 +181,7 @@ void emit(Emitter& e, const roles::LoadTensor& s) {
     e.unsupported(s.src.loc, "loads into registers take the hint evict_first alone", "use a bulk copy");
   open_runs(e, *s.dst);
   TensorPlace place = tensor_place(e, *s.dst, s.src);
-  e.line(fmt::format("{} piece = {{}};", move->vector));
+  e.line(fmt::format("{} piece = {};", move->vector, outside_text(e, s, *move)));
   e.line(fmt::format("const auto* at = reinterpret_cast<const {}*>({});", move->vector, place.pointer));
   e.line(fmt::format("const bool inside = {};", place.inside));
   e.line(fmt::format("if (inside) piece = {};", s.hint == roles::CacheHint::none ? "*at" : "__ldcs(at)"));

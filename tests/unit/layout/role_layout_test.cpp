@@ -56,6 +56,26 @@ TEST(RoleLayout, RowsLieAsTheirFragment) {
   EXPECT_EQ(fragment_error(rows, 128), "lies as one that has 60 rows; wgmma_acc takes a multiple of 64");
 }
 
+TEST(RoleLayout, ColumnsLieAsTheirFragment) {
+  auto of = std::make_shared<roles::FragmentDecl>(fragment(DType::f32, {8, 256}, roles::FragmentKind::vector));
+  of->vec = 4;
+  of->lanes = 32;
+  roles::FragmentDecl columns = fragment(DType::f32, {256}, roles::FragmentKind::columns);
+  EXPECT_EQ(fragment_error(columns, 128), "names no fragment whose columns it has");
+  columns.of = of;
+  EXPECT_EQ(fragment_error(columns, 128), std::nullopt);
+  FragmentMap map = fragment_map(columns, 128);
+  EXPECT_EQ(map.elements_per_thread(), 8);
+  EXPECT_EQ(map.replication(), 4);
+  // Lane 5 of any warp: four neighbours, then four more 128 columns on.
+  EXPECT_EQ(map.coord(37, 1), (Coord{0, 21}));
+  EXPECT_EQ(map.coord(5, 6), (Coord{0, 150}));
+  columns.buffer = buffer(DType::f32, {8});
+  EXPECT_EQ(fragment_error(columns, 128), "has not the shape [256] of the columns of x");
+  columns.of = std::make_shared<roles::FragmentDecl>(columns);
+  EXPECT_EQ(fragment_error(columns, 128), "has the columns of a fragment of columns");
+}
+
 TEST(RoleLayout, FragmentErrorsNameThreadsAndDims) {
   EXPECT_EQ(fragment_error(fragment(DType::f32, {64, 8}, roles::FragmentKind::wgmma_acc), 256),
             "is spread over 128 threads, and the replica has 256");

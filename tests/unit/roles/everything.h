@@ -36,7 +36,8 @@ inline constexpr const char* kEverything =
     fragment P: bf16[64, 64] wgmma_a
     fragment m: f32[64] rows of acc
     fragment x: f32[4, 256] vector vec 2 lanes 32
-    fragment v: f32[512] vector vec 4 lanes 32
+    fragment v: f32[512] vector vec 4 lanes 128
+    fragment w: f32[256] columns of x
     fragment d: f32[16, 8] mma_acc
     fragment a: bf16[16, 16] mma_a
     fragment b: bf16[8, 16] mma_b
@@ -107,11 +108,17 @@ inline constexpr const char* kEverything =
       m[i] = 0.0
     each i, j in d:
       pass
+    each i, j in x:
+      x[i, j] = x[i, j] * w[j]
+    each j in w:
+      w[j] = f32(j)
     row_reduce max m <- acc
     row_reduce sum m <- acc
     lane_reduce min m lanes 4
     load x <- C[r, 0] hint evict_first
     load v <- B[0]
+    load w <- B[64] pad -inf
+    load w <- B[0] pad 0.5 hint evict_first
     store C[r, lane] <- x hint evict_last
     load x <- L[0, 0]
     store L[0, 0] <- x

@@ -361,6 +361,9 @@ constexpr Case kElements[] = {
      "`m` is of bf16, and `x` of f32 [reduce-operand]"},
     {kSmall, "lane_reduce max m lanes 32", "lane_reduce max m lanes 12", "lane_reduce over 12 lanes [reduce-operand]"},
     {kSmall, "load x <- T[base, 0]", "load q <- T[base, 0]", "`q` is of bf16, and `T` of f32 [vector-access]"},
+    {kSmall, "load x <- T[base, 0]", "load x <- T[base, 0] pad s", "`x` is padded with s [vector-access]"},
+    {kSmall, "fragment m: f32[4] rows of x", "fragment m: f32[4] columns of x",
+     "`m` has not the shape [64] of the columns of x [fragment-shape]"},
 };
 INSTANTIATE_TEST_SUITE_P(Elements, Rules, testing::ValuesIn(kElements));
 

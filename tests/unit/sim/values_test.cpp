@@ -152,6 +152,30 @@ TEST(Values, ReductionsOverRowsAndLanes) {
   }
 }
 
+TEST(Values, ColumnsAndPadding) {
+  const char* text = R"(roles scale(A: in f32[M, 256], W: in f32[N], B: out f32[M, 256]) device h200:
+  launch ceildiv(i32(M), 8)
+  role work warps 4:
+    fragment x: f32[8, 256] vector vec 4 lanes 32
+    fragment w: f32[256] columns of x
+    load x <- A[block * 8, 0]
+    load w <- W[0] pad 2.0
+    each c in w:
+      w[c] = w[c] + f32(c)
+    each r, c in x:
+      x[r, c] = x[r, c] * w[c]
+    store B[block * 8, 0] <- x
+)";
+  Trial trial = simulated(text, {{"M", 11}, {"N", 100}}, {}, 2);
+  ASSERT_EQ(trial.outcome.diagnostics.render(), "");
+  std::vector<double> a = elements(trial, 0), w = elements(trial, 1), b = elements(trial, 2);
+  for (std::size_t i = 0; i < 11 * 256; ++i) {
+    std::size_t c = i % 256;
+    double by = static_cast<float>((c < 100 ? w[c] : 2.0) + static_cast<double>(c));
+    ASSERT_EQ(b[i], static_cast<float>(a[i] * by)) << i;
+  }
+}
+
 /// One tile of C = A·Bᵀ by TMA and wgmma, stored by stmatrix and TMA.
 const char* const kWgmma = R"(roles gemm(A: in bf16[M, K], B: in bf16[N, K], C: out bf16[M, N]) device h200:
   launch 1
