@@ -65,6 +65,7 @@ bool Lowering::overlaps(const Body& body) const {
     if (atom != placed_.atoms.end()) {
       if (std::holds_alternative<place::ThreadsAtom>(atom->second)) return true;
       const auto* copy = std::get_if<place::CopyAtom>(&atom->second);
+      if (copy != nullptr && copy->way == place::CopyWay::tma_store) return true;
       return copy != nullptr && copy->way == place::CopyWay::store_fragment &&
              std::get<TileOp>(stmt->node).operands[1].buffer->scope != Scope::global;
     }

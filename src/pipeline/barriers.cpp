@@ -20,12 +20,12 @@ namespace {
 struct Access {
   bool read = false, written = false;
   std::set<ir::AtomicOp> atomic = {};  ///< done to it, indivisibly: those of one kind need not meet each other
-  bool copied = false;              ///< into, by cp.async, which its readers await
-  bool arrived = false;             ///< what was copied: its thread has awaited it
-  bool by_copy_or_product = false;  ///< the read is one of the asynchronous proxy
-  bool under_way = false;           ///< the read is one of a product that its thread has not awaited
-  std::set<ExprRef> slots = {};     ///< that were read in the present iteration; of what was read before: `read`
-  std::set<ExprRef> into = {};      ///< slots that are copied into
+  bool copied = false;                 ///< into, by cp.async, which its readers await
+  bool arrived = false;                ///< what was copied: its thread has awaited it
+  bool by_copy_or_product = false;     ///< the read is one of the asynchronous proxy
+  bool under_way = false;              ///< the read is one of a product that its thread has not awaited
+  std::set<ExprRef> slots = {};        ///< that were read in the present iteration; of what was read before: `read`
+  std::set<ExprRef> into = {};         ///< slots that are copied into
   bool operator==(const Access&) const = default;
   void join(const Access& other) {
     read = read || other.read;
@@ -243,10 +243,12 @@ void Barriers::note_alone(const Stmt& stmt) {
   if (const auto* s = std::get_if<For>(&stmt.node)) note(s->var, s->begin);
 }
 
-/// Whether threads go different ways through the statement, so that no barrier may stand inside.
+/// Whether threads go different ways through the statement, so that no barrier may stand inside, or none need stand
+/// there.
 bool Barriers::is_alone(const Stmt& stmt) const {
   if (std::holds_alternative<Elect>(stmt.node) || std::holds_alternative<OneWarp>(stmt.node)) return true;
-  if (const auto* s = std::get_if<For>(&stmt.node)) return differs(s->begin) || differs(s->end);
+  if (const auto* s = std::get_if<For>(&stmt.node))
+    return meeting_.swept.contains(s->var.get()) || differs(s->begin) || differs(s->end);
   if (const auto* s = std::get_if<If>(&stmt.node)) return differs(s->cond);
   if (const auto* s = std::get_if<While>(&stmt.node)) return differs(s->cond);
   return false;

@@ -15,6 +15,8 @@ struct Meeting {
   std::set<const ir::BufferDecl*> apart;
   /// Tiles that stand in the same memory: one stands for all of them.
   std::map<const ir::BufferDecl*, const ir::BufferDecl*> together;
+  /// Variables of loops whose iterations access other elements each, of buffers that do not meet either.
+  std::set<const ir::VarDecl*> swept = {};
 };
 roles::Body with_barriers(const Meeting& meeting, const roles::Builtins& builtins);
 

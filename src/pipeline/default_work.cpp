@@ -24,6 +24,15 @@ bool loads_tiles(const For& loop) {
   return found;
 }
 
+bool has_product(const Kernel& kernel) {
+  bool found = false;
+  walk(kernel.body, [&](const Stmt& stmt) {
+    const auto* op = std::get_if<TileOp>(&stmt.node);
+    found = found || (op != nullptr && op->kind == OpKind::gemm);
+  });
+  return found;
+}
+
 /// Whether what a loop loads follows the variable.
 bool loads_along(const For& loop, const Var& var, const VarMap& lets) {
   bool found = false;
@@ -55,7 +64,8 @@ plan::Work default_work(const Kernel& kernel, const machine::Device& device) {
     even = even && !differs(loop->axes.front().begin) && !differs(loop->axes.front().end);
   });
   if (!loads_ahead || !even) return work;
-  if (place::is_hopper(device)) work.kind = plan::WorkKind::persistent;
+  // A product takes a multiprocessor to itself. Elsewhere several blocks find room, and one begins where one ends.
+  if (place::is_hopper(device) && has_product(kernel)) work.kind = plan::WorkKind::persistent;
   // Where tiles that follow each other along the first axis load alike, that order is the best already.
   if (kernel.grid.size() > 1 && along_rows) {
     work.order = plan::TileOrder::grouped;

@@ -10,7 +10,14 @@ using namespace ir;
 using roles::FragmentKind;
 
 /// Rows of a fragment that one replica has.
-std::int64_t Lowering::own_rows(const Buffer& buffer) const { return static_shape(*buffer)[0] / placed_.replicas; }
+std::int64_t Lowering::own_rows(const Buffer& buffer) const { return static_shape(*buffer)[0] / sharing(buffer); }
+
+/// Replicas among which the fragment is shared out: each has all columns.
+int Lowering::sharing(const Buffer& buffer) const {
+  auto home = placed_.fragments.find(buffer.get());
+  bool whole = home != placed_.fragments.end() && home->second.kind == FragmentKind::columns;
+  return whole ? 1 : placed_.replicas;
+}
 
 Value Lowering::row_of(const Value& own, std::int64_t rows) const {
   return placed_.replicas == 1 ? own : Value(b_.builtins().replica) * rows + own;
@@ -22,7 +29,7 @@ void Lowering::define_fragments() {
   auto define = [&](const Buffer& buffer) {
     const place::FragmentHome& home = placed_.fragments.at(buffer.get());
     std::vector<std::int64_t> shape = static_shape(*buffer);
-    shape[0] /= placed_.replicas;
+    shape[0] /= sharing(buffer);
     Fragment of = home.of == nullptr ? nullptr : fragments_.at(home.of.get());
     fragments_[buffer.get()] =
         b_.fragment(fresh(buffer->name), buffer->type, shape, home.kind, {home.vec, home.lanes, of});

@@ -40,6 +40,7 @@ void Lowering::head() {
   work_.declare();
   declare_sums();
   declare_homes();
+  declare_meetings();
   deepen_rings();
   deepen_fetches();
   fit_rings();

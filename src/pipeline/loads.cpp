@@ -10,8 +10,8 @@ using namespace ir;
 /// One thread issues all copies of the block.
 void Lowering::load_role() {
   std::optional<int> regs;
-  if (whole_groups()) regs = registers("load");
-  b_.role("load", {1, whole_groups() ? 4 : 1, regs}, [&] {
+  if (moves_registers()) regs = registers("load");
+  b_.role("load", {1, load_warps(), regs}, [&] {
     b_.elect([&] {
       begin_role();
       work_.each(WorkMap::Side::loads, [&] { load_body(kernel_.body); });
@@ -67,51 +67,23 @@ void Lowering::load_body(const Body& body) {
   advance(filled);
 }
 
-/// A tile by as many boxes as its panels and rows take. Of what all blocks of a cluster load each loads its share of
-/// the rows, for all.
+/// Of what all blocks of a cluster load each loads its share of the rows, for all.
 void Lowering::load_tile(const Stmt& stmt, std::size_t ring) {
   const TileOp& op = std::get<TileOp>(stmt.node);
   const Region& src = op.operands[0];
   const Buffer& buffer = op.operands[1].buffer;
-  std::vector<std::int64_t> shape = static_shape(*buffer);
-  TileDims dims = tile_dims(src, shape);
-  roles::Swizzle swizzle = placed_.shared.at(buffer.get()).swizzle;
-  std::int64_t bits = dtype_bits(buffer->type), span = roles::swizzle_span(swizzle) * 8 / bits;
-  std::int64_t columns = std::min(shape.back(), span == 0 ? kMaxBox : span);
-  std::int64_t rows = shape.size() > 1 ? shape[shape.size() - 2] : 1;
-  bool together = varying_ && is_shared_load(stmt, placed_, *varying_, work_.cluster().blocks);
-  if (together) rows /= work_.cluster().blocks;
-  std::int64_t height = std::min(rows, kMaxBox);
-  while (rows % height != 0) --height;
-  while (shape.back() % columns != 0) --columns;
-  std::vector<std::int64_t> box = dims.box;
-  box[dims.column()] = columns;
-  if (shape.size() > 1) box[dims.row()] = height;
-  roles::Map map = map_of(src.buffer, box, swizzle);
+  int blocks = work_.cluster().blocks;
+  bool together = varying_ && is_shared_load(stmt, placed_, *varying_, blocks);
+  Boxes boxes = boxes_of(src, buffer, together ? blocks : 1);
   Values begin;
   for (const Range& range : src.ranges) begin.push_back(scalars_.index(range.begin));
-  auto plus = [](const Value& a, const Value& b) {
-    auto literal = as_int(a.expr());
-    return literal == 0 ? b : a + b;
-  };
-  ExprRef mask = together ? typed_int(DType::i32, (1 << work_.cluster().blocks) - 1) : nullptr;
-  auto issue = [&](const Value& own_row, const Value& column, bool moves_row, bool moves_column) {
-    Value row = together ? plus(own_row, rows * Value(b_.builtins().cluster_rank)) : own_row;
-    moves_row = moves_row || together;
-    Values from = begin;
-    if (moves_row) from[dims.row()] = plus(from[dims.row()], row);
-    if (moves_column) from[dims.column()] = plus(from[dims.column()], column);
-    Values to = {row, column};
-    b_.add(roles::TmaLoad{tile(buffer, to), map, roles::build::exprs(from), {}, mask, hint_of(op), item(ring)});
-  };
-  for (std::int64_t r = 0; r < rows; r += height) {
-    if (shape.back() == columns) {
-      issue(r, 0, r != 0, false);
-    } else {
-      BodyScope scope(*this);
-      b_.unrolled(fresh("p"), shape.back() / columns, [&](const Value& p) { issue(r, columns * p, r != 0, true); });
-    }
-  }
+  ExprRef mask = together ? typed_int(DType::i32, (1 << blocks) - 1) : nullptr;
+  std::optional<Value> shift;
+  if (together) shift = boxes.rows * Value(b_.builtins().cluster_rank);
+  each_box(boxes, begin, shift, [&](const Value& row, const Value& column, const Values& from) {
+    b_.add(roles::TmaLoad{
+        tile(buffer, {row, column}), boxes.map, roles::build::exprs(from), {}, mask, hint_of(op), item(ring)});
+  });
 }
 
 }  // namespace plait::pipeline

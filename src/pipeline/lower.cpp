@@ -41,6 +41,19 @@ bool meets_in_turns(const roles::Body& role) {
 
 }  // namespace
 
+/// Whether roles hand each other registers. Only accumulators take more than an even share, and who moves registers
+/// takes all of the file; elsewhere a thread has what the compiler finds it needs, so that several blocks find room.
+bool Lowering::moves_registers() const {
+  if (!whole_groups()) return false;
+  auto multiplies = [](const auto& placed) {
+    return std::holds_alternative<place::GemmAtom>(placed.second) ||
+           std::holds_alternative<place::EachGemmAtom>(placed.second);
+  };
+  auto asks = [](const plan::Role& role) { return role.regs.has_value(); };
+  return std::any_of(placed_.atoms.begin(), placed_.atoms.end(), multiplies) ||
+         std::any_of(schedule_.place.roles.begin(), schedule_.place.roles.end(), asks);
+}
+
 /// Registers of a thread: as the schedule says, else what is left of the file when the role that loads has its share.
 int Lowering::registers(std::string_view role) const {
   for (const plan::Role& asked : schedule_.place.roles) {
@@ -126,7 +139,8 @@ Result<roles::Program> Lowering::run() {
   roles::Program program = b_.build();
   std::set<const BufferDecl*> apart = tensors_apart();
   for (const auto& [stmt, staging] : stagings_) apart.insert(staging.smem->buffer.get());
-  program.roles.back().body = with_barriers({program.roles.back(), kMeeting, apart, together_}, program.builtins);
+  program.roles.back().body =
+      with_barriers({program.roles.back(), kMeeting, apart, together_, swept_}, program.builtins);
   if (meets_in_turns(program.roles.back().body))
     refuse_schedule(schedule_.at.loc, "a token in a loop in which all threads that compute meet");
   if (diags_.has_errors()) return diags_;

@@ -100,6 +100,8 @@ class Lowering {
   void let(const ir::Let& node);
   void begin_role();
   int registers(std::string_view role) const;
+  bool moves_registers() const;
+  int load_warps() const { return moves_registers() ? 4 : 1; }
   Diagnostics occupancy_obstacles(const roles::Program& program) const;
   std::int64_t shared_limit() const;  ///< bytes of a block
   Value counter(std::size_t ring) const { return counters_.at(ring); }
@@ -119,6 +121,19 @@ class Lowering {
   void load_role();
   void load_body(const ir::Body& body);
   void load_tile(const ir::Stmt& stmt, std::size_t ring);
+
+  // boxes.cpp: tiles that TMA moves
+  struct Boxes {
+    roles::Map map;
+    TileDims dims;
+    std::int64_t rows = 1, height = 1;     ///< of the tile, and of a box
+    std::int64_t columns = 1, panels = 1;  ///< of a box, and how many stand beside each other
+  };
+  Boxes boxes_of(const ir::Region& global, const ir::Buffer& buffer, std::int64_t share);
+  using BoxFn = std::function<void(const Value& row, const Value& column, const Values& from)>;
+  void each_box(const Boxes& boxes, const Values& begin, const std::optional<Value>& shift, const BoxFn& box);
+  void store_tile(const ir::Stmt& stmt);
+  bool stores_by_tma() const;
 
   // steps.cpp: the role that computes
   struct Step {
@@ -221,6 +236,8 @@ class Lowering {
   void each_of_nest(const ir::For& loop, const place::NestAtom& atom);
   void fill(const ir::Stmt& stmt);
   void reduce(const ir::Stmt& stmt);
+  void over_lanes(roles::ReduceOp kind, const Fragment& rows, const ir::Buffer& of);
+  void declare_meetings();
   void move(const ir::Stmt& stmt);
   void load_elements(const ir::Stmt& stmt);
   void store_elements(const ir::Stmt& stmt);
@@ -234,8 +251,12 @@ class Lowering {
   void each(const Fragment& domain, const std::function<Value(const Values& own)>& value);
   void each(const Fragment& dst, const Fragment& src);
   std::int64_t own_rows(const ir::Buffer& buffer) const;
+  int sharing(const ir::Buffer& buffer) const;
   Value row_of(const Value& own, std::int64_t rows) const;
-  Values origin_of(const ir::Region& region, const TileDims& dims, std::int64_t rows);
+  Value row_of(const ir::Buffer& fragment, const Value& own) const {
+    return sharing(fragment) == 1 ? own : row_of(own, own_rows(fragment));
+  }
+  Values origin_of(const ir::Region& region, const TileDims& dims, const ir::Buffer& fragment);
 
   // memory.cpp, apart.cpp: buffers in shared memory that no ring fills
   void declare_homes();
@@ -301,9 +322,11 @@ class Lowering {
   std::unordered_map<const ir::BufferDecl*, roles::Smem> scratch_;  ///< of fragments that statements need in memory
   /// What warps that share a line leave each other, one a warp: by the number of the value and its type.
   std::map<std::pair<std::size_t, ir::DType>, roles::Smem> parts_of_lines_;
+  std::unordered_map<const ir::BufferDecl*, roles::Smem> meetings_;  ///< of rows that span warps
   std::map<const ir::BufferDecl*, std::set<ir::Buffer>> mates_;      ///< buffers of the kernel that share a place
   std::map<const ir::BufferDecl*, const ir::BufferDecl*> together_;  ///< tiles in shared places: one stands for all
   std::set<const ir::BufferDecl*> locals_;                           ///< of nests: one a thread
+  std::set<const ir::VarDecl*> swept_;                               ///< of loops over pieces that threads share out
   std::vector<Jump> jumps_;                                          ///< of loops around
   std::vector<place::Remark> remarks_;
 

@@ -110,7 +110,7 @@ std::optional<Value> Lowering::unmasked_iterations(const For& loop, const std::v
     auto atom = placed_.atoms.find(step.stmt.get());
     if (step.stage != 0 || atom == placed_.atoms.end()) continue;
     const auto* nest = std::get_if<place::NestAtom>(&atom->second);
-    if (nest == nullptr || !is_mask(*nest)) continue;
+    if (nest == nullptr || !is_mask(*nest) || sharing(nest->domain) != placed_.replicas) continue;
     ExprRef cond = substitute(std::get<Select>(nest->lines.front().value->node).cond, lets);
     auto count = leading_iterations(cond, loop, std::get<For>(step.stmt->node), own_rows(nest->domain), end);
     if (!count) continue;
@@ -123,7 +123,7 @@ std::optional<Value> Lowering::unmasked_iterations(const For& loop, const std::v
 /// Of a nest that only replaces elements where a condition fails: when there is nothing to replace. A mask at the end
 /// of a tensor, or at the diagonal of a causal product, then costs most tiles one comparison.
 std::optional<Value> Lowering::nothing_to_mask(const For& nest, const place::NestAtom& atom) {
-  if (!is_mask(atom)) return {};
+  if (!is_mask(atom) || sharing(atom.domain) != placed_.replicas) return {};
   const auto& select = std::get<Select>(atom.lines.front().value->node);
   return holds_everywhere(select.cond, nest, own_rows(atom.domain));
 }

@@ -19,11 +19,11 @@ roles::CacheHint hint_of(const TileOp& op) {
 }
 
 /// Where the replica's part of a tile starts in a tensor.
-Values Lowering::origin_of(const Region& region, const TileDims& dims, std::int64_t rows) {
+Values Lowering::origin_of(const Region& region, const TileDims& dims, const Buffer& fragment) {
   Values begin;
   for (const Range& range : region.ranges) begin.push_back(scalars_.index(range.begin));
   std::size_t row = dims.of.size() > 1 ? dims.row() : dims.of.front();
-  if (placed_.replicas > 1) begin[row] = begin[row] + Value(b_.builtins().replica) * rows;
+  if (sharing(fragment) > 1) begin[row] = begin[row] + Value(b_.builtins().replica) * own_rows(fragment);
   return begin;
 }
 
@@ -44,7 +44,7 @@ void Lowering::store_elements(const Stmt& stmt) {
     return b_.add(roles::StoreShared{place_of(to, place), src});
   }
   TileDims dims = tile_dims(op.operands[1], static_shape(*from));
-  b_.add(roles::StoreTensor{at(to, origin_of(op.operands[1], dims, own_rows(from))), src, hint_of(op)});
+  b_.add(roles::StoreTensor{at(to, origin_of(op.operands[1], dims, from)), src, hint_of(op)});
 }
 
 void Lowering::load_elements(const Stmt& stmt) {
@@ -55,9 +55,11 @@ void Lowering::load_elements(const Stmt& stmt) {
   if (src.buffer->type != to->type)
     into = like(dst, to->name + "_" + std::string(dtype_name(src.buffer->type)), src.buffer->type);
   TileDims dims = tile_dims(src, static_shape(*to));
-  Values begin = origin_of(src, dims, own_rows(to));
+  Values begin = origin_of(src, dims, to);
   if (src.buffer->scope == Scope::global) {
-    b_.add(roles::LoadTensor{into, at(src.buffer, begin), hint_of(op)});
+    const ExprRef& pad = std::get<CopyAttrs>(op.attrs).pad;
+    b_.add(roles::LoadTensor{into, at(src.buffer, begin), hint_of(op),
+                             place::is_zero(pad) ? nullptr : place::pad_as(src.buffer->type, pad)});
   } else {
     b_.add(roles::LoadShared{into, place_of(src.buffer, begin)});
   }

@@ -55,16 +55,16 @@ void Lowering::nest(const Stmt& stmt, const place::NestAtom& atom) {
 void Lowering::each_of_nest(const For& loop, const place::NestAtom& atom) {
   BodyScope scope(*this);
   Fragment domain = fragment(atom.domain);
-  std::int64_t rows = own_rows(atom.domain);
   std::vector<std::string> names;
   for (const LoopAxis& axis : loop.axes) names.push_back(fresh(axis.var->name));
   b_.each(domain, names, [&](const Values& own) {
     scalars_.add_loop(loop);
     for (std::size_t d = 0; d < own.size(); ++d)
-      scalars_.bind(loop.axes[d].var, d == 0 ? row_of(own[d], rows) : own[d]);
+      scalars_.bind(loop.axes[d].var, d == 0 ? row_of(atom.domain, own[d]) : own[d]);
     auto element = [&](const Load& load, const Values& index) -> Value {
       if (!placed_.in_registers(load.buffer)) return read(load.buffer, index);
       Fragment from = fragment(load.buffer);
+      if (from->kind == roles::FragmentKind::columns) return roles::build::element(from, {own.back()});
       return roles::build::element(from, from->buffer->shape.size() == 1 ? Values{own[0]} : own);
     };
     std::vector<roles::ElementStore> stores;
@@ -109,9 +109,10 @@ void Lowering::operation(const Stmt& stmt) {
                      return load_elements(stmt);
                    case place::CopyWay::move_fragment:
                      return move(stmt);
+                   case place::CopyWay::tma_store:
+                     return store_tile(stmt);
                    case place::CopyWay::tma_load:
                    case place::CopyWay::cp_async_load:
-                   case place::CopyWay::tma_store:
                      break;
                  }
                  diags_.error(Rule::place_operation, stmt.loc, "this copy has no placement yet");

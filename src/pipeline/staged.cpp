@@ -20,7 +20,7 @@ void Lowering::in_slices(const Stmt& stmt, const std::function<void()>& before,
   const Staging& staging = stagings_.at(&stmt);
   std::int64_t rows = own_rows(from), columns = static_shape(*from)[1];
   TileDims dims = tile_dims(op.operands[1], static_shape(*from));
-  Values begin = origin_of(op.operands[1], dims, rows);
+  Values begin = origin_of(op.operands[1], dims, from);
   Value replica = placed_.replicas == 1 ? Value(0) : Value(b_.builtins().replica);
   BodyScope scope(*this);
   b_.unrolled(fresh("j"), columns / staging.chunk, [&](const Value& j) {

@@ -23,13 +23,12 @@ bool step_is_control(const Stmt& stmt) {
 void Lowering::math_role() {
   bool alone = rings_.all_own();
   std::optional<int> regs;
-  if (!alone && whole_groups()) regs = registers("math");
+  if (!alone && moves_registers()) regs = registers("math");
   b_.role("math", {placed_.replicas, placed_.warps, regs}, [&] {
     begin_role();
     define_fragments();
     work_.each(WorkMap::Side::computes, [&] { math_body(kernel_.body); });
-    bool stores = std::any_of(stagings_.begin(), stagings_.end(), [](const auto& of) { return of.second.map; });
-    if (stores) b_.elect([&] { b_.add(roles::BulkWait{0, false}); });
+    if (stores_by_tma()) b_.elect([&] { b_.add(roles::BulkWait{0, false}); });
     leave_cluster();
   });
 }

@@ -31,7 +31,8 @@ bool Lowering::carries_out(const plan::Schedule& schedule) {
                       fmt::format("role load ({} has no TMA, so that the role math loads)", placed_.device.name));
     if (role.name != "load" && role.name != "math")
       refuse_schedule(role.at.loc, fmt::format("role {} (the roles are load and math)", role.name));
-    if (role.warps != 4) refuse_schedule(role.at.loc, fmt::format("a role of {} warps", role.warps));
+    const bool as_derived = role.name == "load" && role.warps == load_warps();
+    if (role.warps != 4 && !as_derived) refuse_schedule(role.at.loc, fmt::format("a role of {} warps", role.warps));
     if (role.name == "math" && role.replicas != placed_.replicas)
       refuse_schedule(role.at.loc, fmt::format("{} replicas of the role math (the rows of this kernel go to {})",
                                                role.replicas, placed_.replicas));

@@ -21,17 +21,26 @@ Value Threads::thread() const {
 std::int64_t Threads::count() const { return std::int64_t{l_.placed_.replicas} * l_.placed_.warps * 32; }
 
 /// Calls `point` for every point of a space, neighbours of the last dimension by neighbouring threads.
-void Threads::loop(const Value& first, std::int64_t threads, const Values& extents, const Point& point) {
+void Threads::loop(const Value& first, std::int64_t threads, const Values& extents, const Point& point, int unroll) {
+  std::size_t outermost = 0, walked = extents.size();
+  while (outermost + 1 < extents.size() && as_int(extents[outermost].expr()) == 1) ++outermost;
+  Values index(extents.size(), Value(0));
+  Value begin = first;
+  // Where threads fill whole rows each keeps its column, which the loop need not find again.
+  auto row = as_int(extents.back().expr());
+  if (outermost + 1 < extents.size() && row && *row > 1 && threads > 1 && threads % *row == 0) {
+    index.back() = b_.let(l_.fresh("i"), first % *row);
+    begin = first / *row;
+    threads /= *row;
+    --walked;
+  }
   Lowering::BodyScope scope(l_);
   Value total = 1;
-  for (const Value& extent : extents) total = as_int(total.expr()) == 1 ? extent : total * extent;
-  b_.loop(l_.fresh("e"), {first, total, threads}, [&](const Value& e) {
+  for (std::size_t d = 0; d < walked; ++d) total = as_int(total.expr()) == 1 ? extents[d] : total * extents[d];
+  b_.loop(l_.fresh("e"), {begin, total, threads, unroll}, [&](const Value& e) {
     Lowering::BodyScope inner(l_);
-    Values index(extents.size(), Value(0));
     Value rest = e;
-    std::size_t outermost = 0;
-    while (outermost + 1 < extents.size() && as_int(extents[outermost].expr()) == 1) ++outermost;
-    for (std::size_t d = extents.size(); d-- > outermost;) {
+    for (std::size_t d = walked; d-- > outermost;) {
       if (d == outermost) {
         index[d] = rest;
       } else if (as_int(extents[d].expr()) != 1) {
@@ -44,7 +53,9 @@ void Threads::loop(const Value& first, std::int64_t threads, const Values& exten
   });
 }
 
-void Threads::loop(const Values& extents, const Point& point) { loop(thread(), count(), extents, point); }
+void Threads::loop(const Values& extents, const Point& point, int unroll) {
+  loop(thread(), count(), extents, point, unroll);
+}
 
 void Threads::by_one(const std::function<void()>& body) {
   b_.if_(thread() == 0, [&] {

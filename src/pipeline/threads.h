@@ -30,8 +30,9 @@ class Threads {
   // threads.cpp
   Value thread() const;
   std::int64_t count() const;
-  void loop(const Values& extents, const Point& point);
-  void loop(const Value& first, std::int64_t threads, const Values& extents, const Point& point);
+  /// `unroll`: iterations whose loads may go ahead of the stores of those before.
+  void loop(const Values& extents, const Point& point, int unroll = 1);
+  void loop(const Value& first, std::int64_t threads, const Values& extents, const Point& point, int unroll = 1);
   void by_one(const std::function<void()>& body);
   Value get(const ir::Buffer& buffer, const Values& index);
   void put(const ir::Buffer& buffer, const Values& index, const Value& value);
@@ -71,6 +72,26 @@ class Threads {
   void fill(const ir::TileOp& op);
   void transpose(const ir::Stmt& stmt, const ir::TileOp& op);
   void atomic_tile(const ir::Stmt& stmt, const ir::TileOp& op);
+
+  // wide.cpp: copies and fills in pieces of up to 16 bytes
+  /// How the threads share out a tile: what they all move at once, rows and columns, so often.
+  struct Sweep {
+    std::int64_t rows = 1, columns = 1;          ///< of all threads of a replica at once
+    std::int64_t down = 1, along = 1;            ///< how often, in the part of a replica
+    std::int64_t own_rows = 0, own_columns = 0;  ///< by which the parts of replicas follow each other
+    int vec = 1, lanes = 1;
+    bool has_rows = false;  ///< two dimensions are swept, and others walked along one by one; else one
+  };
+  using Sides = std::vector<const Side*>;
+  int piece_of(const Side& side) const;
+  bool clips(const Side& side);
+  std::optional<Sweep> sweep_of(const Sides& sides);
+  void sweep(const Sweep& how, const Side& over, const Point& point);
+  Lowering::Fragment pieces(const Sweep& how, const std::string& name, ir::DType type);
+  void load(const Lowering::Fragment& to, const ir::Buffer& from, const Values& at, const ir::CopyAttrs& attrs);
+  void store(const ir::Buffer& to, const Values& at, const Lowering::Fragment& from, roles::CacheHint hint);
+  bool copy_wide(const ir::TileOp& op, const Side& src, const Side& dst);
+  bool fill_wide(const Side& dst, const Value& value);
 
   // lines.cpp: reductions, running sums
   struct Lines {

@@ -33,6 +33,13 @@ Threads::Side Threads::side(const Region& region) {
   return made;
 }
 
+namespace {
+
+/// Iterations of loops over elements whose loads may be under way at one time.
+constexpr int kAhead = 4;
+
+}  // namespace
+
 Values Threads::extents_of(const Side& side) const {
   Values extents;
   for (std::size_t d : side.dims) extents.push_back(side.extents[d]);
@@ -153,13 +160,15 @@ Value Threads::moved(const TileOp& op, const Move& move) {
 void Threads::copy(const Stmt& stmt, const TileOp& op) {
   Side src = side(op.operands[0]), dst = side(op.operands[1]);
   if (!apart(stmt, op) || !pairs(stmt, src, dst)) return;
+  if (copy_wide(op, src, dst)) return;
   const Side& known = dst.region->buffer->scope == Scope::global ? src : dst;
-  loop(extents_of(known), [&](const Values& at) {
+  auto point = [&](const Values& at) {
     Move move = move_at(op, src, dst, at);
     auto write = [&] { put(dst.region->buffer, move.dst, moved(op, move)); };
     if (!move.writable) return write();
     b_.if_(*move.writable, write);
-  });
+  };
+  loop(extents_of(known), point, kAhead);
 }
 
 void Threads::load_elements(const Stmt& stmt) {
@@ -168,10 +177,9 @@ void Threads::load_elements(const Stmt& stmt) {
   Side src = side(op.operands[0]), dst = side(op.operands[1]);
   if (!pairs(stmt, src, dst)) return;
   const Buffer& to = op.operands[1].buffer;
-  std::int64_t rows = l_.own_rows(to);
   l_.each(l_.fragment(to), [&](const Values& own) {
     Values index = own, at;
-    index[0] = l_.row_of(own[0], rows);
+    index[0] = l_.row_of(to, own[0]);
     for (std::size_t d : dst.dims) at.push_back(index[d]);
     return moved(op, move_at(op, src, dst, at));
   });
@@ -200,7 +208,8 @@ void Threads::store_slice(const TileOp& op, const roles::Smem& stage, const Valu
 void Threads::fill(const TileOp& op) {
   Side dst = side(op.operands[0]);
   Value value = this->value(std::get<FillAttrs>(op.attrs).value);
-  loop(extents_of(dst), [&](const Values& at) { put(dst.region->buffer, index_at(dst, at), value); });
+  if (fill_wide(dst, value)) return;
+  loop(extents_of(dst), [&](const Values& at) { put(dst.region->buffer, index_at(dst, at), value); }, kAhead);
 }
 
 /// The last two dimensions are exchanged; those before go with each other.
@@ -216,12 +225,13 @@ void Threads::transpose(const Stmt& stmt, const TileOp& op) {
   split(src);
   split(dst);
   if (!pairs(stmt, src, dst)) return;
-  loop(extents_of(dst), [&](const Values& at) {
+  auto point = [&](const Values& at) {
     Values turned = at;
     std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
     put(dst.region->buffer, index_at(dst, at),
         converted(dst.region->buffer->type, get(src.region->buffer, index_at(src, turned))));
-  });
+  };
+  loop(extents_of(dst), point, kAhead);
 }
 
 namespace {

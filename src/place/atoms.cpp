@@ -30,13 +30,23 @@ bool is_trailing(const Region& region, const std::vector<std::int64_t>& shape) {
   return true;
 }
 
-/// Neighbouring elements of a row that a thread holds.
-int piece_of(const FragmentHome& home) {
-  if (home.kind == FragmentKind::rows) return 1;
-  return home.kind == FragmentKind::vector ? home.vec : 2;
+}  // namespace
+
+ExprRef pad_as(DType type, const ExprRef& pad) {
+  if (is_zero(pad)) return is_float(type) ? typed_literal(type, 0) : typed_int(type, 0);
+  const auto* real = std::get_if<FloatLit>(&pad->node);
+  if (real == nullptr || !is_float(type)) return nullptr;
+  ExprRef made = typed_literal(type, real->value);
+  return std::get<FloatLit>(made->node).value == real->value ? made : nullptr;
 }
 
-}  // namespace
+/// Neighbouring elements of the type that a thread moves at once.
+int Placer::piece_of(const Buffer& fragment, DType type) const {
+  const FragmentHome& home = placed_.fragments.at(fragment.get());
+  if (home.kind == FragmentKind::rows) return 1;
+  if (home.kind == FragmentKind::columns) return piece_of(home.of, type);
+  return home.kind == FragmentKind::vector ? std::min(home.vec, widest_piece(type)) : 2;
+}
 
 bool is_zero(const ExprRef& e) {
   if (e == nullptr) return true;
@@ -50,7 +60,7 @@ bool is_zero(const ExprRef& e) {
 std::string Placer::vector_obstacle(const Region& memory, const Buffer& fragment) const {
   const Buffer& buffer = memory.buffer;
   if (!is_trailing(memory, static_shape(*fragment))) return "it runs along other than the last dimensions";
-  int piece = piece_of(placed_.fragments.at(fragment.get()));
+  int piece = piece_of(fragment, buffer->type);
   if (dtype_bits(buffer->type) < 8) return fmt::format("it moves elements of {} bits", dtype_bits(buffer->type));
   if (piece * dtype_bits(buffer->type) < 32) return "a thread would move less than 4 bytes at once";
   if (!is_multiple(memory.ranges.back().begin, piece))
@@ -92,7 +102,8 @@ void Placer::load_fragment(const Copy& copy) {
   if (!is_whole(copy.dst) || !literal_extents(copy.src))
     return by_threads(copy.stmt, fmt::format("the copy to `{}`", to->name), "it is not the whole fragment");
   std::string why = is_plain(copy.attrs) ? vector_obstacle(copy.src, to) : "it has a row map or a valid part";
-  if (why.empty() && !is_zero(copy.attrs.pad) && is_global(from)) why = "it is padded with other than zero";
+  if (why.empty() && is_global(from) && pad_as(from->type, copy.attrs.pad) == nullptr)
+    why = fmt::format("it is padded with what is no literal of {}", dtype_name(from->type));
   if (why.empty()) {
     placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::load_fragment};
     return;
@@ -115,7 +126,7 @@ void Placer::store_global(const Copy& copy) {
     return;
   }
   std::string why = whole && is_plain(copy.attrs) ? vector_obstacle(copy.dst, from) : "it is not the whole fragment";
-  if (why.empty() && home.kind == FragmentKind::rows) why = "several threads hold each row";
+  if (why.empty() && roles::is_side(home.kind)) why = "several threads hold each element";
   if (why.empty()) {
     remark(copy.stmt->loc, fmt::format("`{}` is stored from registers, each thread what it owns", from->name));
     placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::store_fragment};
@@ -132,10 +143,42 @@ void Placer::store_shared(const Copy& copy) {
   std::string why = is_whole(copy.src) && is_plain(copy.attrs) && is_zero_begin(copy.dst)
                         ? vector_obstacle(copy.dst, copy.src.buffer)
                         : "it is not the whole fragment";
-  bool rows = placed_.fragments.at(copy.src.buffer.get()).kind == FragmentKind::rows;
-  if (why.empty() && rows) why = "several threads hold each row";
+  bool side = roles::is_side(placed_.fragments.at(copy.src.buffer.get()).kind);
+  if (why.empty() && side) why = "several threads hold each element";
   if (!why.empty()) return by_threads(copy.stmt, fmt::format("the copy from `{}`", copy.src.buffer->name), why);
   placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::store_fragment};
+}
+
+/// Whether no other statement writes the tensor.
+bool Placer::is_only_writer(const Stmt& stmt, const Buffer& tensor) const {
+  bool alone = true;
+  walk(kernel_.body, [&](const Stmt& other) {
+    if (&other == &stmt) return;
+    if (const auto* op = std::get_if<TileOp>(&other.node)) {
+      const std::vector<Effect>& effects = op_info(op->kind).effects;
+      for (std::size_t i = 0; i < op->operands.size(); ++i)
+        alone = alone && (op->operands[i].buffer != tensor || effects[i] == Effect::read);
+    }
+    if (const auto* store = std::get_if<Store>(&other.node)) alone = alone && store->buffer != tensor;
+    if (const auto* atomic = std::get_if<AtomicElement>(&other.node)) alone = alone && atomic->buffer != tensor;
+  });
+  return alone;
+}
+
+/// Shared memory to a tensor. What TMA stores is in no order with what threads read and write of the same tensor.
+void Placer::store_tile(const Copy& copy) {
+  const Buffer &from = copy.src.buffer, &to = copy.dst.buffer;
+  std::string why = is_hopper(placed_.device) ? "" : fmt::format("{} has no TMA", placed_.device.name);
+  if (why.empty() && from->type != to->type)
+    why = fmt::format("it converts {} to {}", dtype_name(from->type), dtype_name(to->type));
+  if (why.empty()) why = tma_obstacle(copy.dst, copy.src, copy.attrs);
+  if (why.empty() && (read_.contains(to.get()) || !is_only_writer(*copy.stmt, to)))
+    why = fmt::format("other statements access `{}`", to->name);
+  if (why.empty()) {
+    placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::tma_store};
+    return;
+  }
+  by_threads(copy.stmt, fmt::format("the copy from `{}` to `{}`", from->name, to->name), why);
 }
 
 void Placer::move_fragment(const Copy& copy) {
@@ -153,8 +196,9 @@ void Placer::place_copy(const Copy& copy) {
   if (to_registers) return load_fragment(copy);
   if (from_registers) return is_global(copy.dst.buffer) ? store_global(copy) : store_shared(copy);
   if (is_global(copy.src.buffer) && is_shared(copy.dst.buffer)) return load_shared(copy);
-  std::string why = is_global(copy.dst.buffer) ? "its source lies in shared memory" : "both sides lie in memory";
-  by_threads(copy.stmt, fmt::format("the copy from `{}` to `{}`", copy.src.buffer->name, copy.dst.buffer->name), why);
+  if (is_global(copy.dst.buffer) && !is_global(copy.src.buffer)) return store_tile(copy);
+  by_threads(copy.stmt, fmt::format("the copy from `{}` to `{}`", copy.src.buffer->name, copy.dst.buffer->name),
+             "both sides lie in memory");
 }
 
 // ---- Nests, reductions, fills --------------------------------------------------------------------------------------
@@ -167,6 +211,7 @@ std::string Placer::nest_obstacle(const For& nest, const std::vector<NestLine>& 
     if (!in_registers(buffer) || !why.empty()) return;
     const FragmentHome& home = placed_.fragments.at(buffer.get());
     bool row = home.kind == FragmentKind::rows && nest.axes.size() == 2;
+    if (home.kind == FragmentKind::columns && nest.axes.size() == 2) return;  // check_columns has seen to it
     if (!indexed_by(index, nest.axes, row ? 1 : nest.axes.size())) {
       why = fmt::format("it reads `{}` elsewhere than at its own element", buffer->name);
     } else if (row) {
@@ -250,7 +295,8 @@ void Placer::by_threads(const StmtRef& stmt, const std::string& what, const std:
     const FragmentHome& home = placed_.fragments.at(buffer.get());
     bool vector = home.kind == FragmentKind::vector ||
                   (home.kind == FragmentKind::rows && placed_.fragments.at(home.of.get()).kind == FragmentKind::vector);
-    bool held = multiplied_.contains(buffer.get()) || !vector || !looped_.contains(stmt.get());
+    bool held = (multiplied_.contains(buffer.get()) || !vector || !looped_.contains(stmt.get())) &&
+                home.kind != FragmentKind::columns;
     if (!held) move_out(buffer, fmt::format("the statement at line {} needs it in memory", stmt->loc.line));
   }
   remark(stmt->loc, fmt::format("{} is done element by element by all threads: {}", what, why));

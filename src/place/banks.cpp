@@ -5,8 +5,8 @@ namespace plait::place {
 
 using namespace ir;
 
-/// In the layouts of products neighbouring lanes hold one column of different rows, which all lie in the same banks
-/// unless the tile is swizzled.
+/// In the layouts of products, and where a tile is transposed, neighbouring lanes have one column of different rows,
+/// which all lie in the same banks unless the tile is swizzled.
 void Placer::swizzle_for_banks() {
   auto walks_rows = [&](const Buffer& fragment) {
     auto home = placed_.fragments.find(fragment.get());
@@ -23,6 +23,14 @@ void Placer::swizzle_for_banks() {
   for (const Copy& copy : copies_) {
     if (walks_rows(copy.src.buffer)) swizzle(copy.dst.buffer);
     if (walks_rows(copy.dst.buffer)) swizzle(copy.src.buffer);
+  }
+  for (const StmtRef& stmt : others_) {
+    const TileOp& op = std::get<TileOp>(stmt->node);
+    if (op.kind == OpKind::transpose) swizzle(op.operands[0].buffer);
+  }
+  for (const StmtRef& stmt : others_) {
+    const TileOp& op = std::get<TileOp>(stmt->node);
+    if (op.kind == OpKind::transpose) swizzle(op.operands[0].buffer);
   }
   for (const StmtRef& nest : nests_) {
     for (const NestLine& line : nest_lines_.at(nest.get()).lines) {

@@ -27,6 +27,12 @@ std::optional<std::vector<std::int64_t>> plain_extents(const For& nest) {
   return extents;
 }
 
+/// Whether an element is that of the nest's column.
+bool is_column(const std::vector<ExprRef>& index, const For& nest) {
+  const auto* ref = index.size() == 1 ? std::get_if<VarRef>(&index.front()->node) : nullptr;
+  return ref != nullptr && ref->var == nest.axes.back().var;
+}
+
 }  // namespace
 
 /// Whether the buffer may lie so; what one product leaves, the next may take from the same registers where they lie
@@ -47,12 +53,20 @@ bool Placer::alike(const Buffer& a, const Buffer& b) const {
     if (static_shape(*x.of)[0] != static_shape(*y.of)[0]) return false;
     return (is_wgmma(of.kind) && is_wgmma(other.kind)) || (of.kind == other.kind && of.lanes == other.lanes);
   }
+  if (x.kind == FragmentKind::columns && y.kind == FragmentKind::columns) return same_columns(x.of, y.of);
   if (static_shape(*a) != static_shape(*b)) return false;
   if (is_wgmma(x.kind) && is_wgmma(y.kind)) {
     if (x.kind == y.kind) return true;
     return dtype_bits((x.kind == FragmentKind::wgmma_a ? a : b)->type) == 16;
   }
   return x.kind == y.kind && x.vec == y.vec && x.lanes == y.lanes;
+}
+
+/// Whether columns of the one lie as those of the other.
+bool Placer::same_columns(const Buffer& a, const Buffer& b) const {
+  if (a == b) return true;
+  const FragmentHome &x = placed_.fragments.at(a.get()), &y = placed_.fragments.at(b.get());
+  return x.kind == y.kind && x.lanes == y.lanes && x.vec == y.vec && static_shape(*a)[1] == static_shape(*b)[1];
 }
 
 // ---- What goes together --------------------------------------------------------------------------------------------
@@ -76,6 +90,8 @@ std::string Placer::relate_nest(const For& nest, const std::vector<NestLine>& li
     } else if (nest.axes.size() == 2 && indexed_by(index, nest.axes, 1) && shape(buffer)[0] == (*extents)[0]) {
       if (row != nullptr && row != buffer) relate(row, buffer);
       if (row == nullptr) row = buffer;
+    } else if (nest.axes.size() == 2 && is_column(index, nest) && shape(buffer) == std::vector{(*extents)[1]}) {
+      columns_.emplace_back(buffer, full);
     } else if (multiplied_.contains(buffer.get())) {
       why = fmt::format("it reads `{}` elsewhere than at its own element", buffer->name);
     } else {
@@ -143,6 +159,12 @@ void Placer::spread() {
     for (const auto& [rows, of] : rows_) {
       if (placed_.fragments.contains(of.get())) give(rows, {FragmentKind::rows, 1, 32, of});
     }
+    // In the layouts of products many threads hold each column.
+    for (const auto& [columns, of] : columns_) {
+      auto it = placed_.fragments.find(of.get());
+      if (it != placed_.fragments.end() && it->second.kind == FragmentKind::vector)
+        give(columns, {FragmentKind::columns, 1, 32, of});
+    }
   }
 }
 
@@ -151,9 +173,11 @@ void Placer::spread() {
 /// Why the home does not suit the buffer; empty where it does.
 std::string Placer::home_error(const Buffer& buffer) const {
   std::vector<std::int64_t> shape = static_shape(*buffer);
+  const FragmentHome& home = placed_.fragments.at(buffer.get());
+  if (home.kind == FragmentKind::columns)
+    return placed_.in_registers(home.of) ? "" : fmt::format("`{}` has no layout", home.of->name);
   if (shape[0] % placed_.replicas != 0)
     return fmt::format("it has {} rows, which {} warpgroups cannot share evenly", shape[0], placed_.replicas);
-  const FragmentHome& home = placed_.fragments.at(buffer.get());
   if (home.kind == FragmentKind::rows)
     return placed_.in_registers(home.of) ? "" : fmt::format("`{}` has no layout", home.of->name);
   shape[0] /= placed_.replicas;
@@ -162,6 +186,22 @@ std::string Placer::home_error(const Buffer& buffer) const {
   for (std::int64_t extent : shape) own.shape.push_back(typed_int(DType::i64, extent));
   roles::FragmentDecl decl{std::make_shared<const BufferDecl>(own), home.kind, home.vec, home.lanes, {}, buffer->loc};
   return layout::fragment_error(decl, std::int64_t{placed_.warps} * 32).value_or("");
+}
+
+/// One value a column is in registers only where all that reads it so has its columns alike.
+void Placer::check_columns() {
+  for (const auto& [columns, of] : columns_) {
+    auto home = placed_.fragments.find(columns.get()), own = placed_.fragments.find(of.get());
+    if (home == placed_.fragments.end()) continue;
+    bool alike = home->second.kind == FragmentKind::columns && own != placed_.fragments.end() &&
+                 same_columns(home->second.of, of);
+    if (!alike) move_out(columns, "it is read elsewhere than at a thread's own element");
+  }
+  for (const auto& [rows, of] : rows_) {
+    auto home = placed_.fragments.find(rows.get());
+    if (home != placed_.fragments.end() && home->second.kind == FragmentKind::columns)
+      move_out(rows, "its elements are read by rows and by columns");
+  }
 }
 
 void Placer::check_homes() {

@@ -11,13 +11,15 @@ using namespace ir;
 
 namespace {
 
-constexpr std::int64_t kPieceBytes = 16;
-/// Lanes over which a row can be reduced by shuffles.
+constexpr int kAccessBits = 128;
+/// Lanes over which a row is reduced by shuffles alone.
 constexpr int kWarp = 32;
 /// Registers of fragments a thread, above which more threads share them.
 constexpr std::int64_t kMostRegisters = 64;
 
 }  // namespace
+
+int widest_piece(DType type) { return std::max(kAccessBits / std::max(dtype_bits(type), 8), 1); }
 
 void Placer::move_out(const Buffer& buffer, const std::string& why) {
   if (moved_.try_emplace(buffer.get(), why).second) again_ = true;
@@ -44,27 +46,33 @@ std::vector<Placer::Family> Placer::families() const {
   };
   std::for_each(same_.begin(), same_.end(), tie);
   std::for_each(rows_.begin(), rows_.end(), tie);
+  std::for_each(columns_.begin(), columns_.end(), tie);
+  auto is_columns = [&](const Buffer& buffer) {
+    return std::any_of(columns_.begin(), columns_.end(), [&](const auto& pair) { return pair.first == buffer; });
+  };
   std::vector<Family> made(free.size());
   for (std::size_t i = 0; i < free.size(); ++i) {
     Family& family = made[find(i)];
     if (free[i]->shape.size() == 2) family.tiles.push_back(free[i]);
-    family.has_rows = family.has_rows || free[i]->shape.size() == 1;
+    family.has_rows = family.has_rows || (free[i]->shape.size() == 1 && !is_columns(free[i]));
   }
   std::erase_if(made, [](const Family& family) { return family.tiles.empty(); });
   return made;
 }
 
-/// The most neighbouring elements that one access may take.
-int Placer::piece_limit(const Buffer& buffer) const {
-  std::int64_t bytes = std::max<std::int64_t>(dtype_bits(buffer->type) / 8, 1);
+/// The most neighbouring elements that one access takes: 16 bytes of the narrowest type that the buffer is copied from
+/// or to; none where nothing says.
+std::optional<int> Placer::piece_limit(const Buffer& buffer) const {
+  std::optional<int> most;
   for (const Copy& copy : copies_) {
     for (const auto& [own, other] : {std::pair(&copy.src, &copy.dst), std::pair(&copy.dst, &copy.src)}) {
       const std::string& name = other->buffer->name;
-      if (own->buffer != buffer || !is_global(other->buffer)) continue;
+      if (own->buffer != buffer || may_hold(other->buffer)) continue;
       if (placed_.assumptions.unaligned.contains(name) || placed_.assumptions.ragged.contains(name)) return 1;
+      most = std::max(most.value_or(1), widest_piece(other->buffer->type));
     }
   }
-  return static_cast<int>(std::max<std::int64_t>(kPieceBytes / bytes, 1));
+  return most;
 }
 
 /// One layout for each tile of a family, in which a row lies in the same threads: in the widest pieces that all can
@@ -74,11 +82,14 @@ std::optional<std::vector<FragmentHome>> Placer::layout_of(const Family& family,
   double score = 0;
   std::map<std::int64_t, int> limits;  // by columns: tiles of one shape lie alike
   for (const Buffer& tile : family.tiles) {
-    int& limit = limits.try_emplace(static_shape(*tile)[1], INT_MAX).first->second;
-    limit = std::min(limit, piece_limit(tile));
+    auto limit = piece_limit(tile);
+    if (!limit) continue;
+    auto [known, added] = limits.try_emplace(static_shape(*tile)[1], *limit);
+    known->second = std::min(known->second, *limit);
   }
+  for (const Buffer& tile : family.tiles) limits.try_emplace(static_shape(*tile)[1], widest_piece(tile->type));
   int threads = warps * kWarp;
-  for (int lanes = family.has_rows ? kWarp : threads; lanes >= 1; lanes /= 2) {
+  for (int lanes = threads & -threads; lanes >= 1; lanes /= 2) {
     std::vector<FragmentHome> homes;
     double widest = 1;
     for (const Buffer& tile : family.tiles) {
@@ -113,7 +124,16 @@ int Placer::choose_warps(const std::vector<Family>& families) const {
   while (asked < 8 && bytes / 4 > kMostRegisters * asked * kWarp) asked *= 2;
   if (kernel_.threads) asked = std::max(*kernel_.threads / kWarp, 1);
   for (int warps = asked; warps > 1; warps = (warps + 1) / 2) {
-    auto fits = [&](const Family& family) { return layout_of(family, warps) || !layout_of(family, 1); };
+    auto fits = [&](const Family& family) {
+      auto of_one = layout_of(family, 1), homes = layout_of(family, warps);
+      if (!of_one || !homes) return !of_one;
+      // Rows over several warps pay where accesses are as wide.
+      auto narrower = [&](std::size_t i) { return (*homes)[i].lanes > kWarp && (*homes)[i].vec < (*of_one)[i].vec; };
+      for (std::size_t i = 0; i < homes->size(); ++i) {
+        if (family.has_rows && narrower(i)) return false;
+      }
+      return true;
+    };
     if (std::all_of(families.begin(), families.end(), fits)) return warps;
   }
   return 1;

@@ -41,6 +41,7 @@ void Placer::begin() {
   multiplied_.clear();
   same_.clear();
   rows_.clear();
+  columns_.clear();
   again_ = false;
   for (const Buffer& buffer : buffers_) {
     auto moved = moved_.find(buffer.get());
@@ -60,6 +61,7 @@ void Placer::attempt() {
   spread();
   choose_free();
   check_homes();
+  check_columns();
   if (again_) return;
   swizzle_for_banks();
   for (const Copy& copy : copies_) place_copy(copy);

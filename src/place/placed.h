@@ -58,7 +58,7 @@ struct SharedHome {
 struct FragmentHome {
   roles::FragmentKind kind = roles::FragmentKind::vector;
   int vec = 1, lanes = 32;  ///< vector
-  ir::Buffer of = {};       ///< rows: a fragment whose rows these are
+  ir::Buffer of = {};       ///< rows, columns: a fragment whose rows or columns these are
 };
 
 /// On tensor cores, `A` of each product from shared memory or from registers: by wgmma, or by mma.sync, each warp its
@@ -126,6 +126,12 @@ bool is_hopper(const machine::Device& device);
 
 /// Whether it is a literal zero; null, which stands for zero where a value may be left out, is one.
 bool is_zero(const ir::ExprRef& expr);
+
+/// Whether the expression is a multiple of `unit` for all values of its variables.
+bool is_multiple(const ir::ExprRef& expr, std::int64_t unit);
+
+/// What elements outside of a tensor read as, as a literal of the tensor's type; null where it is no value of it.
+ir::ExprRef pad_as(ir::DType type, const ir::ExprRef& pad);
 
 /// The widest swizzle whose span divides a row of so many bytes; none below 32 bytes.
 roles::Swizzle widest_swizzle(std::int64_t row_bytes);

@@ -50,10 +50,12 @@ class Placer {
   void relate(const ir::Buffer& a, const ir::Buffer& b) { same_.emplace_back(a, b); }
   void relate_rows(const ir::Buffer& rows, const ir::Buffer& of) { rows_.emplace_back(rows, of); }
   void spread();
+  void check_columns();
   bool set_home(const ir::Buffer& buffer, const FragmentHome& home);
   void check_homes();
   std::string home_error(const ir::Buffer& buffer) const;
   bool alike(const ir::Buffer& a, const ir::Buffer& b) const;
+  bool same_columns(const ir::Buffer& a, const ir::Buffer& b) const;
 
   // Layouts that no product dictates, and moves to memory (homes.cpp)
   /// Fragments that are tied to each other, of which one at least has two dimensions.
@@ -62,7 +64,7 @@ class Placer {
     bool has_rows = false;
   };
   std::vector<Family> families() const;
-  int piece_limit(const ir::Buffer& buffer) const;
+  std::optional<int> piece_limit(const ir::Buffer& buffer) const;
   std::optional<std::vector<FragmentHome>> layout_of(const Family& family, int warps) const;
   void choose_free();
   // Banks of shared memory (banks.cpp)
@@ -80,11 +82,14 @@ class Placer {
   void load_fragment(const Copy& copy);
   void store_global(const Copy& copy);
   void store_shared(const Copy& copy);
+  void store_tile(const Copy& copy);
+  bool is_only_writer(const ir::Stmt& stmt, const ir::Buffer& tensor) const;
   void move_fragment(const Copy& copy);
   std::string load_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   std::string tma_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   std::string cp_async_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   int cp_async_piece(const ir::Region& global) const;
+  int piece_of(const ir::Buffer& fragment, ir::DType type) const;
   std::string vector_obstacle(const ir::Region& memory, const ir::Buffer& fragment) const;
   void place_nest(const ir::StmtRef& stmt);
   std::string nest_obstacle(const ir::For& nest, const std::vector<NestLine>& lines) const;
@@ -112,16 +117,17 @@ class Placer {
   std::set<const ir::BufferDecl*> multiplied_;                    ///< held in registers for products
   std::vector<std::pair<ir::Buffer, ir::Buffer>> same_;           ///< fragments that lie alike
   std::vector<std::pair<ir::Buffer, ir::Buffer>> rows_;           ///< the first has the rows of the second
+  std::vector<std::pair<ir::Buffer, ir::Buffer>> columns_;        ///< the first has the columns of the second
 };
 
 /// Extents of the region's ranges; none where one is no literal.
 std::optional<std::vector<std::int64_t>> literal_extents(const ir::Region& region);
 /// The extents without those of 1.
 std::vector<std::int64_t> folded(const std::vector<std::int64_t>& extents);
-/// Whether the expression is a multiple of `unit` for all values of its variables.
-bool is_multiple(const ir::ExprRef& expr, std::int64_t unit);
 /// What tensor cores multiply unasked.
 bool is_product_type(ir::DType type);
+/// Elements in the widest access; of types narrower than a byte as of bytes.
+int widest_piece(ir::DType type);
 bool is_fragment(const ir::Buffer& buffer);
 bool is_shared(const ir::Buffer& buffer);
 bool is_global(const ir::Buffer& buffer);
