@@ -88,8 +88,8 @@ Kernel softmax(DType dtype = f32, int block_M = 4, int block_N = 1024) {
   auto [bm] = b.grid({"bm", ceildiv(M, block_M)});
   auto x = b.fragment(f32, {block_M, block_N}, {.name = "x"});
   auto row_max = b.fragment(f32, {block_M}, {.name = "row_max"});
-  auto last_max = b.fragment(f32, {block_M}, {.name = "last_max"});
   auto row_sum = b.fragment(f32, {block_M}, {.name = "row_sum"});
+  auto last_max = b.fragment(f32, {block_M}, {.name = "last_max"});
   auto shift = [&](const Value& i) { return select(row_max(i) == -INFINITY, 0.0, row_max(i)); };
   b.fill(row_max, -INFINITY);
   b.clear(row_sum);
