@@ -93,9 +93,10 @@ TEST(EmitCuda, RefusesTasks) {
 }
 
 TEST(EmitCuda, RefusesWhatItCannotPrint) {
-  Result<Module> module = emit_text(kHead + "    put Y[thread] = f32(i32(X[thread], round=up))\n", "sm_90a");
+  Result<Module> module =
+      emit_text(kHead + "    fragment x: f32[1024] vector vec 8 lanes 128\n    load x <- X[0]\n", "sm_90a");
   ASSERT_FALSE(module.ok());
-  EXPECT_THAT(module.diagnostics().render(), HasSubstr("a conversion with round= or saturate= is not printed to CUDA"));
+  EXPECT_THAT(module.diagnostics().render(), HasSubstr("'x' is moved by 16 bytes a thread at most, in 1, 2 or 4 pieces"));
 }
 
 }  // namespace
