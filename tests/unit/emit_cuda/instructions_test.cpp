@@ -1,6 +1,7 @@
 // Every form of instruction that the emitter prints, assembled by NVRTC for its architecture.
 #include <fmt/format.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 
@@ -163,8 +164,9 @@ std::vector<Form> forms() {
             "  smem S: f32[2, 128]\n")},
       {"shared_atomics_sm80", "sm_80", role(shared_atomics(), kAtomicTiles)},
       {"shuffles_sm80", "sm_80",
-       role("    a = shuffle(lane, lane ^ 1)\n    b = shuffle(f32(lane), lane - 4)\n    c = shuffle(f64(lane), 31)\n    d "
-            "= shuffle(u64(lane), a)\n    put Y[a, d] = b + f32(c)\n")},
+       role("    a = shuffle(lane, lane ^ 1)\n    b = shuffle(f32(lane), lane - 4)\n    c = shuffle(f64(lane), 31)\n   "
+            " d "
+            "= shuffle(u64(lane), a)\n    put Y[a, 0] = b + f32(c) + f32(d)\n")},
       {"tma_multicast_sm90", "sm_90",
        "  cluster 2\n  map X_map = X box [64, 64] swizzle 128\n" +
            role("    elect:\n      mbar_init full\n      fence mbar_init\n    cluster_arrive\n    cluster_wait\n    "

@@ -306,7 +306,7 @@ constexpr Case kCopies[] = {
     {kSmall, "cp_async S[0, 0]", "cp_async P[0, 0]", "`P` is of bf16, and `I` of f32 [cp-async-tile]"},
     {kSmall, "H: inout i32[8]", "H: inout i16[8]", "`H` is of i16 [atomic-type]"},
     {kSmall, "put S[0, lane] = 1.0", "was = atomic_max(S[8, lane], 1.0)",
-     "index 0 of `S` is 8, and its extent 8 [tile-bounds]"},
+     "index 0 of `S` is 8, and its extent 8 [role-index]"},
 };
 INSTANTIATE_TEST_SUITE_P(Copies, Rules, testing::ValuesIn(kCopies));
 
