@@ -93,10 +93,12 @@ TEST(EmitCuda, RefusesTasks) {
 }
 
 TEST(EmitCuda, RefusesWhatItCannotPrint) {
-  Result<Module> module =
-      emit_text(kHead + "    fragment x: f32[1024] vector vec 8 lanes 128\n    load x <- X[0]\n", "sm_90a");
+  Result<Module> module = emit_text(
+      "roles t(X: in f32[N, 1024]) device h200:\n  launch 1\n  role all warps 4:\n"
+      "    fragment x: f32[4, 1024] vector vec 4 lanes 32\n    load x <- X[0, 0] hint evict_last\n",
+      "sm_90a");
   ASSERT_FALSE(module.ok());
-  EXPECT_THAT(module.diagnostics().render(), HasSubstr("'x' is moved by 16 bytes a thread at most, in 1, 2 or 4 pieces"));
+  EXPECT_THAT(module.diagnostics().render(), HasSubstr("loads into registers take the hint evict_first alone"));
 }
 
 }  // namespace
