@@ -226,7 +226,7 @@ class Types : public ::testing::TestWithParam<const char*> {
   std::string type() const { return GetParam(); }
   bool is_narrow() const { return type() == "e2m1" || (type().size() == 2 && type()[1] < '8' && type()[0] != 'f'); }
   bool is_float() const { return type()[0] == 'f' || type()[0] == 'e' || type() == "bf16" || type() == "tf32"; }
-  std::string twice(const std::string& x) const { return type() == "bool" ? "!" + x : x + " + " + x; }
+  std::string twice(const std::string& x) const { return type() == "bool" ? "not " + x : x + " + " + x; }
 };
 
 TEST_P(Types, AreHeldInRegisters) {

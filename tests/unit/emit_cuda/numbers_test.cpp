@@ -1,6 +1,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cmath>
@@ -194,7 +195,9 @@ TEST_F(Numbers, CodesAreThoseOfTheFormats) {
     for (int i = 0; i < 1 << ir::dtype_bits(type); ++i) {
       double want = ir::decode_float(type, static_cast<std::uint64_t>(i));
       EXPECT_TRUE(same(value(i), want)) << ir::dtype_name(type) << " " << i << " is " << value(i) << ", not " << want;
-      if (!std::isnan(want)) EXPECT_EQ(code(value(i)), i) << ir::dtype_name(type);
+      if (!std::isnan(want)) {
+        EXPECT_EQ(code(value(i)), i) << ir::dtype_name(type);
+      }
     }
   }
 }
