@@ -24,17 +24,9 @@ const char* unsigned_of(int bits) { return bits == 8 ? "unsigned char" : "unsign
 
 /// The name of CUDA's vectors of the type.
 std::string vector_stem(ir::DType type) {
-  using ir::DType;
-  switch (type) {
-    case DType::i64:
-      return "longlong";
-    case DType::u64:
-      return "ulonglong";
-    case DType::u32:
-      return "uint";
-    default:
-      return value_type(type);
-  }
+  if (type == ir::DType::i64) return "longlong";
+  if (type == ir::DType::u64) return "ulonglong";
+  return type == ir::DType::u32 ? "uint" : value_type(type);
 }
 
 std::optional<Move> move_of(Emitter& e, const roles::FragmentDecl& f, const Loc& loc) {
