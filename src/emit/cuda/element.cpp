@@ -59,12 +59,15 @@ class EachElements : public Elements {
     int per_register = packed(*f);
     if (per_register == 1) return place(*f);
     ir::DType type = f->buffer->type;
-    bool halves = (type == ir::DType::f16 || type == ir::DType::bf16) && step_ % per_register == 0;
+    // A value a column lies elsewhere in its register than the element that reads it.
+    bool of_column = f->kind == FragmentKind::columns && each_.domain->kind != FragmentKind::columns;
+    bool halves = (type == ir::DType::f16 || type == ir::DType::bf16) && step_ % per_register == 0 && !of_column;
     if (halves)
       return e_.helper(fmt::format("{}_{}", ir::dtype_name(type), sub_ % 2 == 0 ? "low" : "high")) + "(" + place(*f) +
              ")";
     int bits = ir::dtype_bits(type);
     std::string at = shift(per_register, bits);
+    if (of_column) at = fmt::format("({}) % {} * {}", column_slot_text(e_, *each_.domain, i()), per_register, bits);
     std::string code = at == "0" ? place(*f) : fmt::format("{} >> {}", place(*f), at);
     return from_code(e_, type, ir::is_bool(type) ? fmt::format("({} & 255u)", code) : code);
   }

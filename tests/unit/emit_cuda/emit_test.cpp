@@ -92,6 +92,17 @@ TEST(EmitCuda, RefusesTasks) {
               HasSubstr("t.roles:4:5: error: the task \"scores\" is not printed to CUDA [cuda-unsupported]"));
 }
 
+/// A thread has two columns of four rows each: elements 2 and 3 of a step read the same half as elements 0 and 1.
+TEST(EmitCuda, NarrowValuesOfColumnsLieByTheirColumn) {
+  Result<Module> module = emit_text(
+      "roles t(W: in e4m3[64]) device h200:\n  launch 1\n  role all warps 4:\n"
+      "    fragment x: f32[16, 64] vector vec 2 lanes 32\n    fragment w: e4m3[64] columns of x\n"
+      "    load w <- W[0]\n    each i, j in x:\n      x[i, j] = f32(w[j])\n",
+      "sm_90a");
+  ASSERT_TRUE(module.ok()) << module.diagnostics().render();
+  EXPECT_THAT(module->source, HasSubstr("((i + 2) % 2) % 4 * 8"));
+}
+
 TEST(EmitCuda, RefusesWhatItCannotPrint) {
   Result<Module> module = emit_text(
       "roles t(X: in f32[N, 1024]) device h200:\n  launch 1\n  role all warps 4:\n"
