@@ -24,7 +24,8 @@ std::int64_t fragment_piece(const roles::FragmentDecl& fragment) {
     case roles::FragmentKind::rows:
       return 1;
     case roles::FragmentKind::columns:
-      return std::min(fragment_piece(*fragment.of), kBulkBits / ir::dtype_bits(fragment.buffer->type));
+      if (fragment.of->kind != roles::FragmentKind::vector) return fragment_piece(*fragment.of);
+      return std::min<std::int64_t>(fragment.of->vec, kBulkBits / ir::dtype_bits(fragment.buffer->type));
   }
   throw InternalError("a kind of fragment without a piece");
 }

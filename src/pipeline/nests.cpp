@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "pipeline/threads.h"
@@ -19,6 +21,19 @@ bool may_jump(const Stmt& stmt) {
 bool may_jump(const Body& body) {
   return std::any_of(body.begin(), body.end(), [](const StmtRef& stmt) { return may_jump(*stmt); });
 }
+
+namespace {
+
+/// Iterations of a nest whose loads may be under way at one time: of nests of plain stores.
+int iterations_ahead(const For& loop) {
+  constexpr int kNestAhead = 4;
+  bool plain = std::all_of(loop.body.begin(), loop.body.end(), [](const StmtRef& stmt) {
+    return std::holds_alternative<Let>(stmt->node) || std::holds_alternative<Store>(stmt->node);
+  });
+  return plain ? kNestAhead : 1;
+}
+
+}  // namespace
 
 void Threads::nest(const Stmt&, const For& loop) {
   Values extents;
@@ -45,7 +60,7 @@ void Threads::nest(const Stmt&, const For& loop) {
     }
     body(loop.body);
   };
-  this->loop(extents, point);
+  this->loop(extents, point, iterations_ahead(loop));
 }
 
 /// Behind a statement that may jump, the rest runs only if it did not.

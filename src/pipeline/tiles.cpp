@@ -36,7 +36,7 @@ Threads::Side Threads::side(const Region& region) {
 namespace {
 
 /// Iterations of loops over elements whose loads may be under way at one time.
-constexpr int kAhead = 4;
+constexpr int kCopiesAhead = 4;
 
 }  // namespace
 
@@ -168,7 +168,7 @@ void Threads::copy(const Stmt& stmt, const TileOp& op) {
     if (!move.writable) return write();
     b_.if_(*move.writable, write);
   };
-  loop(extents_of(known), point, kAhead);
+  loop(extents_of(known), point, kCopiesAhead);
 }
 
 void Threads::load_elements(const Stmt& stmt) {
@@ -209,7 +209,7 @@ void Threads::fill(const TileOp& op) {
   Side dst = side(op.operands[0]);
   Value value = this->value(std::get<FillAttrs>(op.attrs).value);
   if (fill_wide(dst, value)) return;
-  loop(extents_of(dst), [&](const Values& at) { put(dst.region->buffer, index_at(dst, at), value); }, kAhead);
+  loop(extents_of(dst), [&](const Values& at) { put(dst.region->buffer, index_at(dst, at), value); }, kCopiesAhead);
 }
 
 /// The last two dimensions are exchanged; those before go with each other.
@@ -231,7 +231,7 @@ void Threads::transpose(const Stmt& stmt, const TileOp& op) {
     put(dst.region->buffer, index_at(dst, at),
         converted(dst.region->buffer->type, get(src.region->buffer, index_at(src, turned))));
   };
-  loop(extents_of(dst), point, kAhead);
+  loop(extents_of(dst), point, kCopiesAhead);
 }
 
 namespace {

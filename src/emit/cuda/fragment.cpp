@@ -118,8 +118,8 @@ FragmentShape fragment_shape(const Emitter& e, const FragmentDecl& f) {
     case FragmentKind::rows:
       return {row_slots(e, f), 1};
     case FragmentKind::columns: {
-      FragmentShape of = fragment_shape(e, *f.of);
-      return {of.elements / row_slots(e, *f.of), std::min(of.run, kMostBits / bits)};
+      int neighbours = f.of->kind == FragmentKind::vector ? f.of->vec : 2;
+      return {fragment_shape(e, *f.of).elements / row_slots(e, *f.of), std::min(neighbours, kMostBits / bits)};
     }
   }
   return {};
