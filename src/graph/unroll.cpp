@@ -16,7 +16,7 @@ using namespace ir;
 
 namespace {
 
-constexpr std::int64_t kMostTrips = 8, kMostStatements = 32;
+constexpr std::int64_t kMostTrips = 8, kMostStatements = 16;
 
 /// Copies statements with values in the place of some variables; lets and loop variables of the copy are its own.
 class Copier {

@@ -45,6 +45,8 @@ class Question {
       : problem_(problem), ii_(ii), horizon_(horizon), solver_(untimed_solver(context_)) {
     z3::params params(context_);
     params.set("random_seed", 1U);
+    // Whoever interrupts the process means the process: an answer that was cut short would be taken for the planner's.
+    params.set("ctrl_c", false);
     params.set("rlimit", static_cast<unsigned>(steps));
     solver_.set(params);
     times();

@@ -103,7 +103,9 @@ Result<NpuLoop> tasks_of(const TaskGraph& graph, const ir::Body& body, const ir:
       task.role = npu::core_of(*stmts.front(), homes) == npu::Core::cube ? kCube : kVector;
       task.unit = npu::unit_of(*stmts.front(), homes);
     }
-    task.cost.busy.try_emplace(*task.unit, 1);
+    // What does nothing is issued all the same, and has its place among what its pipe runs.
+    std::int64_t& busy = task.cost.busy.try_emplace(*task.unit, 1).first->second;
+    busy = std::max<std::int64_t>(busy, 1);
     task.cost.issue = 1;
     task.cost.latency = std::max<std::int64_t>(task.cost.latency, 1);
     out.tasks.push_back(std::move(task));
