@@ -40,14 +40,14 @@ ROWS = [1, 1, 1, 2, 4, 4, 8, 16]
 COLUMNS = [512, 1024, 2048, 1024, 1024, 512, 512, 256]
 CONVOLUTION = {"batch": 128, "H": 14, "W": 14, "C": 512, "F": 512, "KH": 3, "KW": 3, "OH": 7, "OW": 7}
 CASES = [
-    *[Case(f"{kernel} bf16 8192x8192", kernel, SQUARE, "copy", 0.88, tilings(dtype="bf16", block_M=ROWS, block_N=COLUMNS))
+    *[Case(f"{kernel} bf16 8192x8192", kernel, SQUARE, "copy", 0.88, tilings(dtype="bf16", block_M=ROWS, block_N=COLUMNS) + tilings(dtype="bf16", whole="true", block_M=[1, 2], block_N=8192))
       for kernel in ("softmax", "rmsnorm", "layernorm")],
     *[Case(f"transpose {dtype} 8192x8192", "transpose", SQUARE, "copy", 0.88,
-           tilings(dtype=dtype, block_M=[32, 64, 64, 128, 128, 32, 128], block_N=[32, 64, 128, 64, 128, 128, 32]), dtype) for dtype in ("f32", "bf16")],
+           tilings(dtype=dtype, block_M=[32, 64, 64, 128, 128, 32, 128, 256, 64], block_N=[32, 64, 128, 64, 128, 128, 32, 64, 256]), dtype) for dtype in ("f32", "bf16")],
     Case("conv2d f16 128x14x14x512 3x3 stride 2", "conv2d", CONVOLUTION, "cuDNN", 0.9,
          tilings(dtype="f16", stride=2, padding=1, block_M=[128, 128, 128, 128, 128, 64, 256], block_F=[64, 128, 128, 256, 256, 256, 128],
                  block_C=[64, 32, 64, 32, 64, 64, 64]), "f16"),
-    Case("topk f32 8192x32768 k=64", "topk", {"M": 8192, "N": 32768}, "PyTorch", 1.0, tilings(top=64, block_N=[512, 1024, 2048, 4096, 8192]), "f32"),
+    Case("topk f32 8192x32768 k=64", "topk", {"M": 8192, "N": 32768}, "PyTorch", 1.0, tilings(top=64, block_N=[256, 512, 1024, 2048, 512, 1024, 1024, 2048], warps=[1, 1, 1, 1, 2, 2, 4, 4]), "f32"),
     Case("cumsum f32 8192x8192", "cumsum", SQUARE, "PyTorch", 1.0,
          tilings(block_M=[8, 32, 64, 128, 128, 1, 1, 4], block_N=[256, 128, 64, 32, 128, 1024, 8192, 1024]), "f32"),
     *[Case("histogram 2^26 bytes", "histogram", {"N": 1 << 26}, peer, bar, tilings(block=[4096, 16384, 65536, 262144, 524288]), "u8")

@@ -56,11 +56,14 @@ class Barriers {
  public:
   Barriers(const Meeting& meeting, const Builtins& builtins) : meeting_(meeting) {
     // A tensor that is only written, or a tile that is only read by threads, needs no barrier.
-    alone_ = {builtins.thread.get(), builtins.lane.get(), builtins.warp.get(), builtins.replica.get()};
+    alone_ = {builtins.thread.get(), builtins.lane.get(), builtins.warp.get()};
     for (std::size_t known = 0; known != alone_.size();) {
       known = alone_.size();
       roles::walk(meeting.role.body, [&](const Stmt& stmt) { note_alone(stmt); });
     }
+    // Loops that are cut where a replica's own rows decide have as many turns in all for each of them: what follows
+    // from its number does not part the threads.
+    alone_.insert(builtins.replica.get());
     roles::walk(meeting.role.body, [&](const Stmt& stmt) {
       if (const auto* set = std::get_if<Set>(&stmt.node)) changing_.insert(set->var.get());
       State own = accesses(stmt);
