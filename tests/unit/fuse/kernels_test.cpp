@@ -182,7 +182,8 @@ TEST(Fuse, RingsGiveUpSlotsForBlocks) {
                    {{"dtype", "bf16"}, {"block_M", "128"}, {"block_N", "128"}, {"D", "128"}},
                    {{"B", 1}, {"H", 1}, {"Hkv", 1}, {"Sq", 72}, {"Sk", 291}}};
   const machine::Device device = *machine::load_device("h200");
-  auto fused = fuse(subject_of(attention), subject_of({"rmsnorm", {{"dtype", "bf16"}}, {}}), device);
+  auto fused =
+      fuse(subject_of(attention), subject_of({"rmsnorm", {{"dtype", "bf16"}, {"block_N", "256"}}, {}}), device);
   ASSERT_TRUE(fused.ok()) << fused.diagnostics().render();
   EXPECT_EQ(fused->second.blocks, 4);
   for (const roles::Role& role : fused->program.roles) EXPECT_TRUE(role.regs.has_value());
