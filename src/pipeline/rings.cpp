@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ir/visit.h"
+
 namespace plait::pipeline {
 
 using namespace ir;
@@ -66,6 +68,7 @@ class RingFinder {
   };
 
   void body(const Body& body, const plan::LoopPlan* plan);
+  bool loads_inside(const Stmt& stmt, const Buffer& buffer) const;
   void users(const Body& body, Load& load);
   void refuse(const Stmt& copy, const std::string& why) { obstacles_.try_emplace(&copy, why); }
   void join(const std::vector<Load>& loads, const plan::LoopPlan* plan);
@@ -80,6 +83,17 @@ class RingFinder {
   std::map<const Stmt*, std::string> obstacles_;
 };
 
+/// Whether a body of the statement loads the tile: its items would lie among those of what loads it around it.
+bool RingFinder::loads_inside(const Stmt& stmt, const Buffer& buffer) const {
+  bool found = false;
+  for_each_body_of(stmt, [&](const Body& body) {
+    walk(body, [&](const Stmt& inner) {
+      found = found || (is_load(inner, placed_) && std::get<TileOp>(inner.node).operands[1].buffer == buffer);
+    });
+  });
+  return found;
+}
+
 /// Statements behind the load in its body that use the tile.
 void RingFinder::users(const Body& body, Load& load) {
   bool behind = false;
@@ -90,7 +104,7 @@ void RingFinder::users(const Body& body, Load& load) {
     }
     Touched use = touched(*stmt);
     if (!use.reads.contains(load.buffer) && !use.writes.contains(load.buffer)) continue;
-    if (behind && !is_load(*stmt, placed_)) {
+    if (behind && !is_load(*stmt, placed_) && !loads_inside(*stmt, load.buffer)) {
       load.readers.push_back(stmt.get());
     } else {
       refuse(*load.copy, fmt::format("`{}` is used at line {} and loaded {}", load.buffer->name, stmt->loc.line,
