@@ -20,6 +20,8 @@ class Collector {
   Uses run(const Body& body) {
     uses_.clear();
     statements(body, Threads::all);
+    // Threads that write over what came wait for it, and arrive when they have: as those that read.
+    for (auto& [channel, use] : uses_) use.thread_reads = use.thread_reads || (use.thread_writes && !use.writes());
     return std::move(uses_);
   }
 
