@@ -155,6 +155,7 @@ void Lowering::pipelined_loop(const For& loop, const plan::LoopPlan& plan) {
   Value turns = plain ? end : ceildiv(end - begin, by);
   if (!plain || !scalars_.is_least(axis.end, 0)) turns = max(turns, 0);
   Value trips = b_.let(fresh(axis.var->name + "_trips"), turns);
+  if (reads_memory(axis.begin) || reads_memory(axis.end) || reads_memory(axis.step)) b_.add(roles::SyncWarp{});
   std::vector<Group> groups = groups_of(*steps);
   int last = 0;
   for (const Step& step : *steps) last = std::max(last, step.stage);

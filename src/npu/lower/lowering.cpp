@@ -77,10 +77,33 @@ void Lowering::body(const Body& body) {
   }
 }
 
+/// Whether the kernel may write what the expression reads.
+bool Lowering::reads_memory(const ExprRef& expr) const {
+  bool found = false;
+  walk(expr, [&](const Expr& e) {
+    const auto* load = std::get_if<Load>(&e.node);
+    if (load == nullptr) return;
+    found = found || std::none_of(kernel_.params.begin(), kernel_.params.end(), [&](const Param& param) {
+              return param.kind == ParamKind::in && param.buffer == load->buffer;
+            });
+  });
+  return found;
+}
+
+/// The value, for all lanes to have read before one of them goes on to write there.
+Value Lowering::settled(const ExprRef& expr, const std::string& name) {
+  Value value = scalars_.convert(expr);
+  if (!reads_memory(expr)) return value;
+  value = b_.let(fresh(name), value);
+  b_.add(roles::SyncWarp{});
+  return value;
+}
+
 void Lowering::let(const Let& node) {
   // What depends on it is no part of the cube core's role.
   if (core_ == Core::cube && computed_.contains(node.var.get())) return;
   scalars_.bind(node.var, b_.let(fresh(node.var->name), scalars_.convert(node.value)));
+  if (reads_memory(node.value)) b_.add(roles::SyncWarp{});  // what follows may write there
   scalars_.add_let(node);
 }
 
@@ -109,7 +132,7 @@ void Lowering::statement(const StmtRef& stmt) {
 }
 
 void Lowering::branch(const If& node) {
-  Value cond = scalars_.convert(node.cond);
+  Value cond = settled(node.cond, "cond");
   if (auto known = as_int(cond.expr())) {
     Scalars::Scope scope(scalars_);
     return body(*known != 0 ? node.then_body : node.else_body);
@@ -130,6 +153,7 @@ void Lowering::serial_loop(const For& loop) {
     return b_.let(fresh(axis.var->name + suffix), scalars_.index(expr));
   };
   Value begin = bound(axis.begin, "_begin"), end = bound(axis.end, "_end"), step = bound(axis.step, "_step");
+  if (reads_memory(axis.begin) || reads_memory(axis.end) || reads_memory(axis.step)) b_.add(roles::SyncWarp{});
   b_.loop(fresh(axis.var->name), {begin, end, step}, [&](const Value& value) {
     BodyScope scope(*this);
     scalars_.bind(axis.var, value);
@@ -139,10 +163,13 @@ void Lowering::serial_loop(const For& loop) {
 }
 
 void Lowering::while_loop(const While& loop) {
+  const bool reads = reads_memory(loop.cond);
   b_.while_(scalars_.convert(loop.cond), [&] {
     BodyScope scope(*this);
+    if (reads) b_.add(roles::SyncWarp{});
     body(loop.body);
   });
+  if (reads) b_.add(roles::SyncWarp{});
 }
 
 }  // namespace plait::npu

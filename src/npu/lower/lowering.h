@@ -51,6 +51,8 @@ class Lowering {
   void branch(const ir::If& node);
   void serial_loop(const ir::For& loop);
   void while_loop(const ir::While& loop);
+  bool reads_memory(const ir::ExprRef& expr) const;
+  Value settled(const ir::ExprRef& expr, const std::string& name);
   void let(const ir::Let& node);
   std::vector<Ends> ends_of(const std::vector<ir::StmtRef>& list) const;
   void receive(const Ends& ends);
