@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "explain/example_call.h"
 #include "explain/npu.h"
 #include "explain/variants.h"
 #include "explain_report.h"
@@ -192,14 +193,25 @@ void check(const ExplainFlags& flags) {
     throw UsageError{fmt::format("--layout-svg {}: name a file that ends in .svg", flags.layout_svg)};
 }
 
+/// The dims of a call that nobody gave, for a picture of how the kernel runs.
+std::map<std::string, std::int64_t> example_call(const DeviceProgram& read, Outcome& outcome) {
+  if (!read.tile) throw UsageError{"--timeline: give every dim of the call, e.g. --dim M=1024"};
+  std::map<std::string, std::int64_t> dims = explain::example_dims(*read.tile);
+  std::string text;
+  for (const auto& [name, value] : dims) text += fmt::format("{}--dim {}={}", text.empty() ? "" : " ", name, value);
+  outcome.remarks +=
+      fmt::format("plait: note: the timeline is of an example, {}; give the dims of another call\n", text);
+  return dims;
+}
+
 Outcome explain_program(const ExplainFlags& flags) {
   check(flags);
   auto subject = load(flags);
   if (!subject) return failed(subject.diagnostics());
   const DeviceProgram& read = subject->program;
-  if (!flags.timeline.empty() && subject->dims.empty() && !read.program.dims.empty())
-    throw UsageError{"--timeline: give every dim of the call, e.g. --dim M=1024"};
   Outcome outcome;
+  if (!flags.timeline.empty() && subject->dims.empty() && !read.program.dims.empty())
+    subject->dims = example_call(read, outcome);
   explain::Explanation what = explain::explain(read.program, read.device, read.tile ? &*read.tile : nullptr,
                                                read.derived ? &*read.derived : nullptr);
   TimedCall call{read, read.device, subject->dims, flags.scalars};
