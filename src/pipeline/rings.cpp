@@ -220,13 +220,8 @@ void RingFinder::check_outside(const Body& body, std::set<Buffer> seen) {
       seen.insert(std::get<TileOp>(stmt->node).operands[1].buffer);
       continue;
     }
-    bool inner = false;
-    for_each_body_of(*stmt, [&](const Body& b) {
-      inner = true;
-      check_outside(b, seen);
-    });
-    if (inner) continue;
-    Touched use = touched(*stmt);
+    for_each_body_of(*stmt, [&](const Body& b) { check_outside(b, seen); });
+    Touched use = touched_alone(*stmt);  // conditions and bounds, too
     use.reads.insert(use.writes.begin(), use.writes.end());
     for (const auto& [copy, ring] : rings_.filled_) {
       const Buffer& buffer = std::get<TileOp>(copy->node).operands[1].buffer;
