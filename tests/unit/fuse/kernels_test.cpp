@@ -191,7 +191,7 @@ TEST(Fuse, RingsGiveUpSlotsForBlocks) {
 
 TEST(Fuse, BlocksThatWereAskedForStay) {
   Subject product = subject_of({"matmul", {{"dtype", "bf16"}}, {}});
-  Subject rows = subject_of({"rmsnorm", {{"dtype", "bf16"}}, {}});
+  Subject rows = subject_of({"rmsnorm", {{"dtype", "bf16"}, {"block_N", "256"}}, {}});
   const machine::Device device = *machine::load_device("h200");
   rows.blocks = 3;
   auto fused = fuse(product, rows, device);

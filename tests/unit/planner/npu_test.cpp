@@ -186,6 +186,9 @@ TEST_P(NpuIntervals, OfModuloAreAtMostThoseOfGreedy) {
   ir::Kernel kernel = kernel_of(library_text(name), bindings);
   NpuPlanned modulo = planned_on(ascend(device), kernel, Kind::modulo),
              greedy = planned_on(ascend(device), kernel, Kind::greedy);
+  // What stands outside of loops is told of where a planner gains by another order.
+  for (NpuPlanned* p : {&modulo, &greedy})
+    std::erase_if(p->loops, [](const PlannedLoop& loop) { return loop.in_program_order.has_value(); });
   ASSERT_FALSE(modulo.loops.empty()) << text(modulo);
   ASSERT_EQ(modulo.loops.size(), greedy.loops.size());
   for (std::size_t i = 0; i < modulo.loops.size(); ++i) {
