@@ -198,8 +198,12 @@ TEST(Fuse, BlocksThatWereAskedForStay) {
   ASSERT_TRUE(fused.ok()) << fused.diagnostics().render();
   EXPECT_EQ(fused->second.blocks, 3);
   rows.blocks = 30;
-  EXPECT_EQ(first_message(fuse(product, rows, device)).find("30 blocks at once: the fragments of role `math` take"),
-            0U);
+  EXPECT_EQ(first_message(fuse(product, rows, device)),
+            "threads: 384 of matmul, 960 of 30 blocks of rmsnorm, and a block has at most 1024");
+  rows = subject_of({"softmax", {{"dtype", "bf16"}}, {}});
+  rows.blocks = 8;
+  const std::string refused = first_message(fuse(product, rows, device));
+  EXPECT_EQ(refused.find("8 blocks at once: the fragments of role `math` take"), 0U) << refused;
 }
 
 TEST(Fuse, ProcessorsAndNpusRunNoFusedKernels) {
