@@ -127,5 +127,6 @@ function(plait_unit_test name)
     endif()
   endif()
   # What was measured or planned before on this machine would change what tests see.
-  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit ENVIRONMENT "PLAIT_STORE=none;PLAIT_CACHE=none")
+  gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit ENVIRONMENT PLAIT_STORE=none
+    ENVIRONMENT_MODIFICATION PLAIT_CACHE=set:none)
 endfunction()
