@@ -186,7 +186,11 @@ class Planner {
   /// Everything but the loops that are planned, with names for the roles where there are two.
   plan::Schedule frame() const {
     plan::Schedule schedule = base_.schedule;
-    if (!loads()) return schedule;
+    if (loads()) name_roles(schedule);
+    return schedule;
+  }
+
+  void name_roles(plan::Schedule& schedule) const {
     for (const roles::Role& role : base_.program.roles) {
       plan::Role named;
       named.name = role.name;
@@ -196,7 +200,6 @@ class Planner {
       schedule.place.roles.push_back(named);
     }
     for (plan::LoopPlan& loop : schedule.loops) name_roles(loop);
-    return schedule;
   }
 
   /// Of a loop that keeps what its author wrote: what is loaded ahead passes through rings.
@@ -222,6 +225,7 @@ class Planner {
     entry.schedule = base_.schedule;
     auto loops = put_stages(entry.schedule, graphs_, device_, stages);
     if (!loops) return;
+    if (crowded_ && loads()) name_roles(entry.schedule);  // which gives them their registers
     entry.loops = std::move(*loops);
     consider(std::move(entry));
   }
