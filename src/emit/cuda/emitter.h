@@ -145,8 +145,9 @@ std::string from_memory(Emitter& e, ir::DType type, const std::string& text);
 std::string to_memory(Emitter& e, ir::DType type, const std::string& text);
 
 // shared.cpp
-/// Byte address, in the shared window, of the tile or element at `ref`; the swizzle of a single element is not applied.
-std::string tile_address(Emitter& e, const roles::SmemRef& ref);
+/// Address, in the shared window, of the tile or element at `ref`, in units of so many bytes; the swizzle of a single
+/// element is not applied.
+std::string tile_address(Emitter& e, const roles::SmemRef& ref, std::int64_t unit = 1);
 /// Byte address of element (row, column) behind the tile at `ref`, swizzled.
 std::string element_address(Emitter& e, const roles::SmemRef& ref, const std::string& row, const std::string& column,
                             Elements* elements = nullptr);

@@ -249,11 +249,10 @@ __device__ __forceinline__ void renew(T (&x)[N]) {
 }
 )"};
   table["matrix_desc"] = {
-      {}, R"(// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code.
-template <int LEADING, int STRIDE, unsigned long long SWIZZLE>
+      {}, R"(// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code; its address in units of 16 bytes.
+template <unsigned LEADING, unsigned STRIDE, unsigned SWIZZLE>
 __device__ __forceinline__ unsigned long long matrix_desc(unsigned address) {
-  return SWIZZLE << 62 | (unsigned long long)(STRIDE >> 4) << 32 | (unsigned long long)(LEADING >> 4) << 16 |
-         (address & 0x3ffff) >> 4;
+  return (unsigned long long)(SWIZZLE << 30 | STRIDE >> 4) << 32 | ((LEADING >> 4 << 16) + address);
 }
 )"};
   table["stmatrix_x4"] = {

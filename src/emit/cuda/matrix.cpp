@@ -132,10 +132,11 @@ int swizzle_code(roles::Swizzle swizzle) {
 std::string descriptor(Emitter& e, const roles::SmemRef& ref, bool mn_major) {
   constexpr int core_rows = 8;
   constexpr int unused = 16;
+  constexpr int unit = 16;  // term by term, so that what an unrolled loop adds is a constant behind the shifts
   std::int64_t stride = core_rows * row_pitch(*ref.smem);
   std::int64_t leading = mn_major ? panel_bytes(*ref.smem) : unused;
   return fmt::format("{}<{}, {}, {}>({})", e.helper("matrix_desc"), leading, stride, swizzle_code(ref.smem->swizzle),
-                     tile_address(e, ref));
+                     tile_address(e, ref, unit));
 }
 
 /// The first register of a fragment that belongs to `begin`: registers a row block of `block` rows, then along columns.

@@ -7,21 +7,28 @@
 namespace plait::emit::cuda {
 namespace {
 
-/// A sum of texts and one number.
+/// A sum of texts and one number, in bytes or in units of more, of which every term is a whole number.
 class Sum {
  public:
-  explicit Sum(std::string first) : text_(std::move(first)) {}
-  /// `index * factor`
+  explicit Sum(std::string first, std::int64_t unit = 1) : text_(std::move(first)), unit_(unit) {
+    if (unit_ != 1) text_ += fmt::format(" / {}", unit_);
+  }
+  /// `index * factor` bytes
   void add(const std::string& index, std::int64_t factor) {
     std::int64_t value = 0;
     auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), value);
-    if (error == std::errc() && end == index.data() + index.size())
+    if (error == std::errc() && end == index.data() + index.size()) {
       constant_ += value * factor;
-    else
-      text_ += factor == 1 ? " + " + index : fmt::format(" + {} * {}", wrapped(index), factor);
+      return;
+    }
+    bool whole = factor % unit_ == 0;
+    if (whole) factor /= unit_;
+    text_ += factor == 1 ? " + " + index : fmt::format(" + {} * {}", wrapped(index), factor);
+    if (!whole) text_ += fmt::format(" / {}", unit_);
   }
   std::string text() const {
-    return constant_ == 0 ? text_ : fmt::format("{} {} {}", text_, constant_ < 0 ? '-' : '+', std::abs(constant_));
+    std::int64_t constant = constant_ / unit_;
+    return constant == 0 ? text_ : fmt::format("{} {} {}", text_, constant < 0 ? '-' : '+', std::abs(constant));
   }
 
   /// Products and quotients go on from left to right; anything weaker needs parentheses.
@@ -37,6 +44,7 @@ class Sum {
 
  private:
   std::string text_;
+  std::int64_t unit_;
   std::int64_t constant_ = 0;
 };
 
@@ -67,8 +75,8 @@ std::string bracketed(const std::string& a, const std::string& b) {
 }
 
 /// Address of the copy that the leading indices choose.
-Sum copy_address(Emitter& e, const roles::SmemRef& ref, const Shape& shape, Elements* elements) {
-  Sum sum(Emitter::name(ref.smem->buffer->name));
+Sum copy_address(Emitter& e, const roles::SmemRef& ref, const Shape& shape, Elements* elements, std::int64_t unit = 1) {
+  Sum sum(Emitter::name(ref.smem->buffer->name), unit);
   std::int64_t bytes = panel_bytes(*ref.smem);
   if (ref.smem->swizzle != roles::Swizzle::none) {
     std::int64_t span = roles::swizzle_span(ref.smem->swizzle);
@@ -113,9 +121,9 @@ std::int64_t row_pitch(const roles::SmemDecl& smem) {
 
 std::int64_t panel_bytes(const roles::SmemDecl& smem) { return shape_of(smem).rows * row_pitch(smem); }
 
-std::string tile_address(Emitter& e, const roles::SmemRef& ref) {
+std::string tile_address(Emitter& e, const roles::SmemRef& ref, std::int64_t unit) {
   Shape shape = shape_of(*ref.smem);
-  Sum sum = copy_address(e, ref, shape, nullptr);
+  Sum sum = copy_address(e, ref, shape, nullptr, unit);
   std::size_t rank = ref.index.size();
   std::string row = rank >= 2 ? expr_text(e, ref.index[rank - 2], Level::product) : "0";
   add_place(sum, *ref.smem, shape, row, expr_text(e, ref.index[rank - 1], Level::product));
