@@ -223,19 +223,15 @@ double Counter::scalar(const ir::ExprRef& value) const {
 /// An element that each thread computes from what it reads.
 Busy Counter::each_thread(const ir::ExprRef& value) const {
   Busy out;
-  double operations = 0, special = 0;
   ir::walk(value, [&](const ir::Expr& e) {
-    if (const auto* load = std::get_if<ir::Load>(&e.node)) {
-      double bytes = static_cast<double>(threads_) * ir::dtype_bits(load->buffer->type) / 8.0;
-      if (load->buffer->scope == ir::Scope::global) out += global(bytes);
-      if (load->buffer->scope == ir::Scope::shared) out += shared(bytes);
-      return;
-    }
-    const auto* call = std::get_if<ir::Call>(&e.node);
-    operations += 1;
-    special += call != nullptr && sim::uses_special_unit(call->fn) ? 1 : 0;
+    const auto* load = std::get_if<ir::Load>(&e.node);
+    if (load == nullptr) return;
+    double bytes = static_cast<double>(threads_) * ir::dtype_bits(load->buffer->type) / 8.0;
+    if (load->buffer->scope == ir::Scope::global) out += global(bytes);
+    if (load->buffer->scope == ir::Scope::shared) out += shared(bytes);
   });
-  out += compute(operations * static_cast<double>(threads_), special * static_cast<double>(threads_));
+  sim::ThreadWork work = sim::thread_work(value);
+  out += compute(work.operations * static_cast<double>(threads_), work.special * static_cast<double>(threads_));
   return out;
 }
 

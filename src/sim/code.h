@@ -6,6 +6,7 @@
 #include "layout/matrix_access.h"
 #include "layout/role_layout.h"
 #include "roles/program.h"
+#include "sim/costs.h"
 #include "sim/expr.h"
 
 /// A role program with every name resolved to a number and every unrolled loop expanded: what Machine runs.
@@ -293,20 +294,24 @@ struct StoreShared {
   int src = 0;
 };
 struct PutTensor {
+  ThreadWork work;
   TensorPlace dst;
   Reg value;
 };
 struct PutShared {
+  ThreadWork work;
   SmemPlace dst;
   Reg value;
 };
 struct Atomic {
+  ThreadWork work;
   Reg result;
   TensorPlace dst;
   Reg value;
   ir::BinaryOp op = ir::BinaryOp::add;
 };
 struct AtomicShared {
+  ThreadWork work;
   Reg result;
   SmemPlace dst;
   Reg value;
@@ -316,6 +321,7 @@ struct Broadcast {
   Reg result, value;
 };
 struct Shuffle {
+  ThreadWork work;
   Reg result, value, lane;
 };
 struct ReadClock {

@@ -192,11 +192,11 @@ Action Compiler::action(const roles::LoadShared& n) { return act::LoadShared{fra
 Action Compiler::action(const roles::StoreShared& n) { return act::StoreShared{place(n.dst), fragment(n.src)}; }
 Action Compiler::action(const roles::PutTensor& n) {
   TensorPlace at = place(n.dst);
-  return act::PutTensor{at, value(n.value)};
+  return act::PutTensor{thread_work(n.value), at, value(n.value)};
 }
 Action Compiler::action(const roles::PutShared& n) {
   SmemPlace at = place(n.dst);
-  return act::PutShared{at, value(n.value)};
+  return act::PutShared{thread_work(n.value), at, value(n.value)};
 }
 namespace {
 
@@ -209,16 +209,16 @@ ir::BinaryOp combination(ir::AtomicOp op) {
 Action Compiler::action(const roles::Atomic& n) {
   TensorPlace at = place(n.dst);
   Reg other = value(n.value);
-  return act::Atomic{variable(n.result), at, other, combination(n.op)};
+  return act::Atomic{thread_work(n.value), variable(n.result), at, other, combination(n.op)};
 }
 Action Compiler::action(const roles::AtomicShared& n) {
   SmemPlace at = place(n.dst);
   Reg other = value(n.value);
-  return act::AtomicShared{variable(n.result), at, other, combination(n.op)};
+  return act::AtomicShared{thread_work(n.value), variable(n.result), at, other, combination(n.op)};
 }
 Action Compiler::action(const roles::Shuffle& n) {
   Reg from = value(n.value), lane = value(n.lane);
-  return act::Shuffle{variable(n.result), from, lane};
+  return act::Shuffle{thread_work(n.value), variable(n.result), from, lane};
 }
 Action Compiler::action(const roles::Broadcast& n) {
   Reg from = value(n.value);

@@ -79,6 +79,18 @@ bool uses_special_unit(ir::Intrinsic fn) {
   return false;
 }
 
+ThreadWork thread_work(const ir::ExprRef& value) {
+  ThreadWork out;
+  ir::walk(value, [&](const ir::Expr& e) {
+    bool operand = std::holds_alternative<ir::IntLit>(e.node) || std::holds_alternative<ir::FloatLit>(e.node) ||
+                   std::holds_alternative<ir::VarRef>(e.node) || std::holds_alternative<ir::Load>(e.node);
+    const auto* call = std::get_if<ir::Call>(&e.node);
+    out.operations += operand ? 0 : 1;
+    out.special += call != nullptr && uses_special_unit(call->fn) ? 1 : 0;
+  });
+  return out;
+}
+
 Reg Compiler::allocate(bool per_lane) {
   Reg reg{static_cast<std::int32_t>(out_.file.size()), per_lane};
   out_.file.resize(out_.file.size() + (per_lane ? kLanes : 1), interp::int_value(0));

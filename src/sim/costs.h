@@ -81,4 +81,11 @@ constexpr bool is_of_vector_core(Unit unit) {
 /// Whether the special function unit evaluates the function, in one step or several.
 bool uses_special_unit(ir::Intrinsic fn);
 
+/// A thread's instructions for a value that it computes: all, and of the special-function unit. Literals, variables and
+/// what is read from memory are operands.
+struct ThreadWork {
+  int operations = 0, special = 0;
+};
+ThreadWork thread_work(const ir::ExprRef& value);
+
 }  // namespace plait::sim

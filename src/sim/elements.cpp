@@ -51,6 +51,11 @@ ir::BinaryOp operator_of(roles::ReduceOp op) {
 
 }  // namespace
 
+void occupy(Machine& m, const Warp& w, const ThreadWork& work) {
+  m.use(w.block.sm, Unit::cuda, w.time, work.operations * kLanes / m.costs().cuda_lanes);
+  if (work.special > 0) m.use(w.block.sm, Unit::sfu, w.time, work.special * kLanes / m.costs().sfu_lanes);
+}
+
 void run_load_fragment(Evaluation& e, const ExprInstr& in) {
   const FragmentUse& use = e.warp.code.fragment_uses[static_cast<std::size_t>(in.extra)];
   const FragmentCode& f = fragment_code_of(e.warp, use.fragment);

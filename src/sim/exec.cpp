@@ -161,6 +161,7 @@ Step run(Machine& m, Warp& w, const act::Broadcast& a) {
 /// Values are those of before the statement, in all lanes.
 Step run(Machine& m, Warp& w, const act::Shuffle& a) {
   if (!whole_warp(m, w)) return Step::next;
+  occupy(m, w, a.work);
   w.time += m.latency(m.costs().shuffle);
   std::array<Value, kLanes> values{};
   for (int lane = 0; lane < kLanes; ++lane) {

@@ -13,6 +13,8 @@ inline Value value_of(const Warp& w, Reg reg, int lane) {
   return w.file[static_cast<std::size_t>(reg.at + (reg.per_lane ? lane : 0))];
 }
 inline bool has(LaneMask mask, int lane) { return (mask >> lane & 1U) != 0; }
+/// Keeps the arithmetic units busy with what a warp's lanes compute; its time has moved on with its expressions.
+void occupy(Machine& m, const Warp& w, const ThreadWork& work);
 /// Lanes of the mask in which the register is not zero.
 LaneMask lanes_where(const Warp& w, Reg reg);
 /// Reports a statement of whole warps that only some lanes run.

@@ -290,6 +290,7 @@ void run_load_shared(Evaluation& e, const ExprInstr& in) {
 }
 
 Step run(Machine& m, Warp& w, const act::PutTensor& a) {
+  occupy(m, w, a.work);
   const ir::TensorView& view = m.tensor(a.dst.tensor);
   WrittenPlaces places;
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -305,6 +306,7 @@ Step run(Machine& m, Warp& w, const act::PutTensor& a) {
 }
 
 Step run(Machine& m, Warp& w, const act::PutShared& a) {
+  occupy(m, w, a.work);
   const SmemCode& smem = m.code().smem[static_cast<std::size_t>(a.dst.smem)];
   ir::DType type = smem.decl->buffer->type;
   WrittenPlaces places;
@@ -324,6 +326,7 @@ Step run(Machine& m, Warp& w, const act::PutShared& a) {
 
 /// Lanes one after the other; no order of theirs is promised.
 Step run(Machine& m, Warp& w, const act::Atomic& a) {
+  occupy(m, w, a.work);
   const ir::TensorView& view = m.tensor(a.dst.tensor);
   for (int lane = 0; lane < kLanes; ++lane) {
     if (!has(w.mask, lane)) continue;
@@ -341,6 +344,7 @@ Step run(Machine& m, Warp& w, const act::Atomic& a) {
 
 /// Lanes that meet at one element go one after the other, each as long as the unit takes for one.
 Step run(Machine& m, Warp& w, const act::AtomicShared& a) {
+  occupy(m, w, a.work);
   const SmemCode& smem = m.code().smem[static_cast<std::size_t>(a.dst.smem)];
   ir::DType type = smem.decl->buffer->type;
   std::unordered_map<std::int64_t, int> met;
