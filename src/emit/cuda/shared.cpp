@@ -11,7 +11,8 @@ namespace {
 class Sum {
  public:
   explicit Sum(std::string first, std::int64_t unit = 1) : text_(std::move(first)), unit_(unit) {
-    if (unit_ != 1) text_ += fmt::format(" / {}", unit_);
+    // Bits above the block's own memory are the block's number in its cluster.
+    if (unit_ != 1) text_ = fmt::format("({} & 0x3ffff) / {}", text_, unit_);
   }
   /// `index * factor` bytes
   void add(const std::string& index, std::int64_t factor) {

@@ -51,7 +51,7 @@ __device__ __forceinline__ void keep(int (&x)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) asm volatile("" : "+r"(x[i])::"memory");
 }
-// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code; its address in units of 16 bytes.
+// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code; its address within the block in units of 16 bytes.
 template <unsigned LEADING, unsigned STRIDE, unsigned SWIZZLE>
 __device__ __forceinline__ unsigned long long matrix_desc(unsigned address) {
   return (unsigned long long)(SWIZZLE << 30 | STRIDE >> 4) << 32 | ((LEADING >> 4 << 16) + address);
@@ -295,8 +295,8 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
         for (int kk = 0; kk < 8; ++kk) {
           // wgmma S_l[0, 0] <- Q_s[replica, 0, 16 * kk], K_s[n % 2, 0, 16 * kk]^T clear kk == 0
           {
-            const unsigned long long a_desc = matrix_desc<16, 1024, 1>(Q_s / 16 + replica * 1024 + 16 * kk / 64 * 512 + 16 * kk % 64 * 2 / 16);
-            const unsigned long long b_desc = matrix_desc<16, 1024, 1>(K_s / 16 + n % 2 * 2048 + 16 * kk / 64 * 1024 + 16 * kk % 64 * 2 / 16);
+            const unsigned long long a_desc = matrix_desc<16, 1024, 1>((Q_s & 0x3ffff) / 16 + replica * 1024 + 16 * kk / 64 * 512 + 16 * kk % 64 * 2 / 16);
+            const unsigned long long b_desc = matrix_desc<16, 1024, 1>((K_s & 0x3ffff) / 16 + n % 2 * 2048 + 16 * kk / 64 * 1024 + 16 * kk % 64 * 2 / 16);
             wgmma_m64n128k16_f32_bf16(S_l, a_desc, b_desc, !(kk == 0));
           }
         }
@@ -353,8 +353,8 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
           for (int kk = 0; kk < 8; ++kk) {
             // wgmma S_l[0, 0] <- Q_s[replica, 0, 16 * kk], K_s[n % 2, 0, 16 * kk]^T clear kk == 0
             {
-              const unsigned long long a_desc = matrix_desc<16, 1024, 1>(Q_s / 16 + replica * 1024 + 16 * kk / 64 * 512 + 16 * kk % 64 * 2 / 16);
-              const unsigned long long b_desc = matrix_desc<16, 1024, 1>(K_s / 16 + n % 2 * 2048 + 16 * kk / 64 * 1024 + 16 * kk % 64 * 2 / 16);
+              const unsigned long long a_desc = matrix_desc<16, 1024, 1>((Q_s & 0x3ffff) / 16 + replica * 1024 + 16 * kk / 64 * 512 + 16 * kk % 64 * 2 / 16);
+              const unsigned long long b_desc = matrix_desc<16, 1024, 1>((K_s & 0x3ffff) / 16 + n % 2 * 2048 + 16 * kk / 64 * 1024 + 16 * kk % 64 * 2 / 16);
               wgmma_m64n128k16_f32_bf16(S_l, a_desc, b_desc, !(kk == 0));
             }
           }
@@ -367,7 +367,7 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
           for (int kk = 0; kk < 8; ++kk) {
             // wgmma acc[0, 0] <- P[0, 16 * kk], V_s[(n - 1) % 2, 16 * kk, 0] clear j == 1 and kk == 0
             {
-              const unsigned long long b_desc = matrix_desc<16384, 1024, 1>(V_s / 16 + (n - 1) % 2 * 2048 + 16 * kk * 8);
+              const unsigned long long b_desc = matrix_desc<16384, 1024, 1>((V_s & 0x3ffff) / 16 + (n - 1) % 2 * 2048 + 16 * kk * 8);
               wgmma_m64n128k16_f32_bf16_ra_tb(acc, P + 16 * kk / 4, b_desc, !(j == 1 && kk == 0));
             }
           }
@@ -432,7 +432,7 @@ attention_fwd(const __grid_constant__ TensorMap Q_map,
         for (int kk = 0; kk < 8; ++kk) {
           // wgmma acc[0, 0] <- P[0, 16 * kk], V_s[n % 2, 16 * kk, 0] clear last == 1 and kk == 0
           {
-            const unsigned long long b_desc = matrix_desc<16384, 1024, 1>(V_s / 16 + n % 2 * 2048 + 16 * kk * 8);
+            const unsigned long long b_desc = matrix_desc<16384, 1024, 1>((V_s & 0x3ffff) / 16 + n % 2 * 2048 + 16 * kk * 8);
             wgmma_m64n128k16_f32_bf16_ra_tb(acc, P + 16 * kk / 4, b_desc, !(last == 1 && kk == 0));
           }
         }

@@ -56,7 +56,7 @@ __device__ __forceinline__ void keep(int (&x)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) asm volatile("" : "+r"(x[i])::"memory");
 }
-// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code; its address in units of 16 bytes.
+// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code; its address within the block in units of 16 bytes.
 template <unsigned LEADING, unsigned STRIDE, unsigned SWIZZLE>
 __device__ __forceinline__ unsigned long long matrix_desc(unsigned address) {
   return (unsigned long long)(SWIZZLE << 30 | STRIDE >> 4) << 32 | ((LEADING >> 4 << 16) + address);
@@ -250,8 +250,8 @@ matmul_pingpong(const __grid_constant__ TensorMap A_map,
             for (int i_ = 0; i_ < 2; ++i_) {
               // wgmma acc[64 * i, 0] <- A_s[n % 5, 64 * i, 16 * kk], B_s[n % 5, 0, 16 * kk]^T
               {
-                const unsigned long long a_desc = matrix_desc<16, 1024, 1>(A_s / 16 + n % 5 * 1024 + 64 * i_ * 8 + 16 * kk * 2 / 16);
-                const unsigned long long b_desc = matrix_desc<16, 1024, 1>(B_s / 16 + n % 5 * 1024 + 16 * kk * 2 / 16);
+                const unsigned long long a_desc = matrix_desc<16, 1024, 1>((A_s & 0x3ffff) / 16 + n % 5 * 1024 + 64 * i_ * 8 + 16 * kk * 2 / 16);
+                const unsigned long long b_desc = matrix_desc<16, 1024, 1>((B_s & 0x3ffff) / 16 + n % 5 * 1024 + 16 * kk * 2 / 16);
                 wgmma_m64n128k16_f32_bf16(acc + 64 * i_ * 64 / 64, a_desc, b_desc, 1);
               }
             }

@@ -28,7 +28,7 @@ __device__ __forceinline__ void keep(int (&x)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) asm volatile("" : "+r"(x[i])::"memory");
 }
-// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code; its address in units of 16 bytes.
+// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code; its address within the block in units of 16 bytes.
 template <unsigned LEADING, unsigned STRIDE, unsigned SWIZZLE>
 __device__ __forceinline__ unsigned long long matrix_desc(unsigned address) {
   return (unsigned long long)(SWIZZLE << 30 | STRIDE >> 4) << 32 | ((LEADING >> 4 << 16) + address);
@@ -151,8 +151,8 @@ micro_wgmma(unsigned* __restrict__ T,
       wgmma_fence();
       // wgmma acc[0, 0] <- A_s[0, 0], B_s[0, 0]^T
       {
-        const unsigned long long a_desc = matrix_desc<16, 1024, 1>(A_s / 16);
-        const unsigned long long b_desc = matrix_desc<16, 1024, 1>(B_s / 16);
+        const unsigned long long a_desc = matrix_desc<16, 1024, 1>((A_s & 0x3ffff) / 16);
+        const unsigned long long b_desc = matrix_desc<16, 1024, 1>((B_s & 0x3ffff) / 16);
         wgmma_m64n256k16_f32_bf16(acc, a_desc, b_desc, 1);
       }
       wgmma_commit();
@@ -168,8 +168,8 @@ micro_wgmma(unsigned* __restrict__ T,
       for (int k = 0; k < 4; ++k) {
         // wgmma acc[0, 0] <- A_s[0, 16 * k], B_s[0, 16 * k]^T
         {
-          const unsigned long long a_desc = matrix_desc<16, 1024, 1>(A_s / 16 + 16 * k * 2 / 16);
-          const unsigned long long b_desc = matrix_desc<16, 1024, 1>(B_s / 16 + 16 * k * 2 / 16);
+          const unsigned long long a_desc = matrix_desc<16, 1024, 1>((A_s & 0x3ffff) / 16 + 16 * k * 2 / 16);
+          const unsigned long long b_desc = matrix_desc<16, 1024, 1>((B_s & 0x3ffff) / 16 + 16 * k * 2 / 16);
           wgmma_m64n256k16_f32_bf16(acc, a_desc, b_desc, 1);
         }
       }
