@@ -17,7 +17,6 @@
 #include "store/measured.h"
 #include "support/jit.h"
 #include "syntax/tree.h"
-#include "verify/verify.h"
 
 namespace plait::jit {
 namespace {
@@ -186,8 +185,9 @@ Diagnostics Compilation::derive(const std::optional<plan::Schedule>& schedule) {
 
 Diagnostics Compilation::make() {
   if (tile_) {
-    Diagnostics found = verify::verify(*tile_);
-    if (found.has_errors()) return found;
+    auto prepared = runtime::prepare_kernel(*tile_);
+    if (!prepared) return prepared.diagnostics();
+    tile_ = std::move(*prepared);
     clock_.lap("verify");
     std::optional<plan::Schedule> schedule;
     if (request_.schedule != nullptr) {
@@ -196,7 +196,7 @@ Diagnostics Compilation::make() {
       if (!read) return read.diagnostics();
       schedule = std::move(*read);
     }
-    found = derive(schedule);
+    Diagnostics found = derive(schedule);
     if (found.has_errors()) return found;
     out_.tile_requires = tile_->requires_.size();
     clock_.lap("derive");

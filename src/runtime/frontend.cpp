@@ -63,16 +63,20 @@ Result<ir::Kernel> build_kernel(const syntax::File& file, const std::string& nam
   auto kernel = lang::elaborate(file, *chosen, bindings);
   if (!kernel) return kernel;
   if (observer) observer("elaborate", *kernel);
-  Diagnostics findings = verify::verify(*kernel);
+  return prepare_kernel(*kernel, observer);
+}
+
+Result<ir::Kernel> prepare_kernel(const ir::Kernel& kernel, const PassObserver& observer) {
+  Diagnostics findings = verify::verify(kernel);
   if (findings.has_errors()) return findings;
-  if (observer) observer("verify", *kernel);
+  if (observer) observer("verify", kernel);
   // What is wrong is told once, of the loop that its author wrote.
-  *kernel = graph::with_inner_loops_unrolled(*kernel);
+  ir::Kernel prepared = graph::with_inner_loops_unrolled(kernel);
   if (observer) {
-    observer("unroll", *kernel);
-    observer("simplify", simplify_kernel(*kernel));
+    observer("unroll", prepared);
+    observer("simplify", simplify_kernel(prepared));
   }
-  return kernel;
+  return prepared;
 }
 
 Result<lang::Bindings> bindings_for(const syntax::File& file, const std::string& kernel,

@@ -20,6 +20,10 @@ using PassObserver = std::function<void(std::string_view pass, const ir::Kernel&
 Result<ir::Kernel> build_kernel(const syntax::File& file, const std::string& name, const lang::Bindings& bindings,
                                 const PassObserver& observer = {});
 
+/// The part of build_kernel() behind `elaborate`: every rule is checked, and the kernel becomes what targets get. For
+/// those who look at an elaborated kernel before they know whether it is to be compiled.
+Result<ir::Kernel> prepare_kernel(const ir::Kernel& elaborated, const PassObserver& observer = {});
+
 /// `name` where the file has that kernel, or the file's only one where `name` is empty.
 Result<std::string> choose_kernel(const syntax::File& file, const std::string& name);
 
