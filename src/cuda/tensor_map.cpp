@@ -18,47 +18,6 @@ constexpr std::int64_t kMaxExtent = std::int64_t{1} << 32;
 constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxBox = 256;
 
-std::optional<MapType> map_type(DType type) {
-  switch (type) {
-    case DType::bool_:
-    case DType::i8:
-    case DType::u8:
-    case DType::e4m3:
-    case DType::e5m2:
-      return MapType::u8;
-    case DType::i16:
-    case DType::u16:
-      return MapType::u16;
-    case DType::i32:
-      return MapType::i32;
-    case DType::u32:
-      return MapType::u32;
-    case DType::i64:
-      return MapType::i64;
-    case DType::u64:
-      return MapType::u64;
-    case DType::f16:
-      return MapType::f16;
-    case DType::bf16:
-      return MapType::bf16;
-    // Values in memory are already rounded: the bits are moved as they are.
-    case DType::tf32:
-    case DType::f32:
-      return MapType::f32;
-    case DType::f64:
-      return MapType::f64;
-    case DType::i1:
-    case DType::i2:
-    case DType::i4:
-    case DType::u1:
-    case DType::u2:
-    case DType::u4:
-    case DType::e2m1:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 struct SwizzleInfo {
   MapSwizzle code;
   std::int64_t span;  ///< bytes of the longest row, 0: no limit
@@ -189,6 +148,49 @@ MapPromotion promotion_of(const Shape& shape, std::size_t rank) {
 }
 
 }  // namespace
+
+std::optional<MapType> map_type(DType type) {
+  switch (type) {
+    case DType::bool_:
+    case DType::i8:
+    case DType::u8:
+    case DType::e4m3:
+    case DType::e5m2:
+      return MapType::u8;
+    case DType::i16:
+    case DType::u16:
+      return MapType::u16;
+    case DType::i32:
+      return MapType::i32;
+    case DType::u32:
+      return MapType::u32;
+    case DType::i64:
+      return MapType::i64;
+    case DType::u64:
+      return MapType::u64;
+    case DType::f16:
+      return MapType::f16;
+    case DType::bf16:
+      return MapType::bf16;
+    // Values in memory are already rounded: the bits are moved as they are.
+    case DType::tf32:
+    case DType::f32:
+      return MapType::f32;
+    case DType::f64:
+      return MapType::f64;
+    case DType::i1:
+    case DType::i2:
+    case DType::i4:
+    case DType::u1:
+    case DType::u2:
+    case DType::u4:
+    case DType::e2m1:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+MapSwizzle map_swizzle(roles::Swizzle swizzle) { return swizzle_info(swizzle).code; }
 
 Result<TensorMap> encode_map(const Driver& driver, const roles::MapDecl& map, const ir::TensorView& tensor) {
   TensorMap encoded{};

@@ -20,7 +20,7 @@ const syntax::Kernel* find_kernel(const syntax::File& file, const std::string& n
   return nullptr;
 }
 
-bool has_parameter(const syntax::Kernel& kernel, const std::string& name) {
+bool names_parameter(const syntax::Kernel& kernel, const std::string& name) {
   return std::any_of(kernel.compile_params.begin(), kernel.compile_params.end(),
                      [&](const syntax::CompileParam& p) { return p.name == name; });
 }
@@ -79,6 +79,11 @@ Result<ir::Kernel> prepare_kernel(const ir::Kernel& kernel, const PassObserver& 
   return prepared;
 }
 
+bool has_parameter(const syntax::File& file, const std::string& kernel, const std::string& name) {
+  const syntax::Kernel* tree = find_kernel(file, kernel);
+  return tree != nullptr && names_parameter(*tree, name);
+}
+
 Result<lang::Bindings> bindings_for(const syntax::File& file, const std::string& kernel,
                                     const lang::Bindings& bindings) {
   Diagnostics diags;
@@ -86,10 +91,10 @@ Result<lang::Bindings> bindings_for(const syntax::File& file, const std::string&
   const syntax::Kernel* tree = find_kernel(file, kernel);
   std::vector<std::string> unknown;
   for (const auto& [name, value] : bindings) {
-    if (tree != nullptr && has_parameter(*tree, name)) own[name] = value;
+    if (tree != nullptr && names_parameter(*tree, name)) own[name] = value;
     std::vector<std::string> names = lang::kernel_names(file);
     bool is_known = std::any_of(names.begin(), names.end(), [&, &key = name](const std::string& k) {
-      return has_parameter(*find_kernel(file, k), key);
+      return names_parameter(*find_kernel(file, k), key);
     });
     if (!is_known) unknown.push_back(name);
   }

@@ -27,6 +27,9 @@ Result<ir::Kernel> prepare_kernel(const ir::Kernel& elaborated, const PassObserv
 /// `name` where the file has that kernel, or the file's only one where `name` is empty.
 Result<std::string> choose_kernel(const syntax::File& file, const std::string& name);
 
+/// Whether a kernel of the file has a compile-time parameter of that name.
+bool has_parameter(const syntax::File& file, const std::string& kernel, const std::string& name);
+
 /// The bindings that `kernel` has parameters for; those that no kernel of the file has are reported.
 Result<lang::Bindings> bindings_for(const syntax::File& file, const std::string& kernel,
                                     const lang::Bindings& bindings);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "compile_bundle.h"
 #include "emit/cpu/cpu.h"
 #include "request.h"
 #include "run_roles.h"
@@ -12,7 +13,8 @@ namespace plait::cli {
 namespace {
 
 struct CompileOptions {
-  ProgramOptions program;
+  std::vector<std::string> files;
+  ProgramOptions program;  ///< of the only FILE, where it is no bundle
   std::string emit;
   std::string output;
   std::string cpu;
@@ -20,6 +22,7 @@ struct CompileOptions {
   RolesFlags roles;
   DeviceFlags target;
   std::vector<std::string> dims;
+  int jobs = 0;
 };
 
 Result<std::string> emit(const ir::Kernel& kernel, const CompileOptions& options) {
@@ -37,7 +40,7 @@ void check_use(const CompileOptions& options, bool for_gpu) {
   auto refuse = [&](const char* flag, const char* what) {
     throw UsageError{fmt::format("{}: --emit {} is for {}", flag, options.emit, what)};
   };
-  constexpr const char* host = "the host; it is for roles, source, ptx and cubin";
+  constexpr const char* host = "the host; it is for roles, source, ptx, cubin and bundle";
   constexpr const char* gpu = "GPUs; it is for llvm, asm, object and header";
   if (for_gpu) {
     if (!options.cpu.empty()) refuse("--cpu", gpu);
@@ -76,7 +79,40 @@ Result<Made> make(const CompileOptions& options) {
   return Made{session->kernel_name, std::move(*made), {}};
 }
 
-Outcome compile(const CompileOptions& options) {
+Outcome to_bundle(const CompileOptions& options) {
+  check_use(options, true);
+  if (!options.roles.architecture.empty())
+    throw UsageError{"--arch: --emit bundle takes architectures and devices with --device, e.g. --device sm_90a,sm_80"};
+  BundleOptions bundle;
+  bundle.files = options.files;
+  bundle.kernel = options.program.kernel;
+  bundle.bindings = options.program.bindings;
+  bundle.devices = devices_of(options.target.device.empty() ? "h200" : options.target.device);
+  bundle.output = options.output;
+  bundle.schedule = options.target.schedule;
+  bundle.planner = options.target.planner;
+  bundle.dims = dims_of(options.dims, "--dim");
+  bundle.allow_serialized = options.roles.allow_serialized;
+  bundle.jobs = options.jobs;
+  return compile_bundle(bundle);
+}
+
+/// What only a bundle takes several of.
+void take_one(CompileOptions& options) {
+  if (options.files.size() > 1)
+    throw UsageError{fmt::format("--emit {} is for one FILE; a bundle takes several", options.emit)};
+  if (options.jobs != 0) throw UsageError{"--jobs: it is for --emit bundle"};
+  options.program.path = options.files.front();
+  if (options.target.device.empty()) return;
+  std::vector<std::string> devices = devices_of(options.target.device);
+  if (devices.size() > 1)
+    throw UsageError{fmt::format("--emit {} is for one device; a bundle takes several", options.emit)};
+  options.target.device = devices.front();
+}
+
+Outcome compile(CompileOptions options) {
+  if (options.emit == "bundle") return to_bundle(options);
+  take_one(options);
   if (!options.cpu.empty() && !cpu::is_processor(options.cpu)) {
     throw UsageError{fmt::format(
         "--cpu: LLVM knows no processor '{}'; `llc -mcpu=help` lists them, and without --cpu it is this machine",
@@ -112,22 +148,34 @@ Outcome compile(const CompileOptions& options) {
 void add_compile(CommandLine& line, Command& command) {
   Options sub =
       add_command(line, command, "compile",
-                  "Compile a kernel to LLVM IR, assembly, an object file or its C header, a role program to CUDA");
+                  "Compile a kernel to LLVM IR, assembly, an object file or its C header, a role program to CUDA, several "
+                  "to a bundle that C launches");
   auto options = std::make_shared<CompileOptions>();
-  add_program_options(sub, command, options->program);
-  sub.add("--emit", options->emit,
-          "for the host: llvm, asm, object or header; for GPUs: roles, source (CUDA C++), ptx or cubin")
+  sub.add("FILE", options->files, "tile or role program; - is standard input; a bundle takes several")
       .required()
-      .check(word_check("form", {"llvm", "asm", "object", "header", "roles", "source", "ptx", "cubin"}));
+      .each([&command](const std::string& path) { command.program = path; });
+  sub.add("--kernel", options->program.kernel, "kernel of the file; needed where it has several (a bundle: all)");
+  add_assignments(sub, "-D", options->program.bindings, "value of a compile-time parameter, e.g. -D dtype=bf16");
+  sub.add("--emit", options->emit,
+          "for the host: llvm, asm, object or header; for GPUs: roles, source (CUDA C++), ptx, cubin, or bundle (cubins "
+          "with a C file that launches them)")
+      .required()
+      .check(word_check("form", {"llvm", "asm", "object", "header", "roles", "source", "ptx", "cubin", "bundle"}));
   sub.add("-o,--output", options->output,
-          "file to write (default: standard output; an object goes to KERNEL.o, a cubin to KERNEL.cubin)");
+          "file to write (default: standard output; an object goes to KERNEL.o, a cubin to KERNEL.cubin); a bundle: the "
+          "folder, whose name the bundle has");
   sub.add("--cpu", options->cpu, "processor by its LLVM name, e.g. x86-64-v3 (default: this machine)");
   sub.flag("--no-checks", options->no_checks, "leave out the run-time checks of accesses");
-  add_device(sub, "--device", options->target.device,
-             "machine model of the GPU (default: h200; a role program: the one it names)");
+  sub.add("--device", options->target.device,
+          "machine model of the GPU, or an architecture such as sm_80, which stands for one (default: h200; a role "
+          "program: the one it names); a bundle takes several, apart by commas")
+      .check(check_devices);
   add_schedule_flag(sub, options->target);
   add_assignments(sub, "--dim", options->dims, "value of a dim of the calls that this is for, e.g. --dim M=8191");
   add_roles_flags(sub, options->roles);
+  sub.add("--jobs", options->jobs,
+          "bundle: kernels to compile at once (default: as many as there are processors)")
+      .check(integer_check(1, 1024));
   sub.chosen([options, &command] { command.action = [options] { return compile(*options); }; });
 }
 
