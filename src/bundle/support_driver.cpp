@@ -171,9 +171,10 @@ static int read_code(const char *folder, const struct code *code, unsigned char 
     if (ferror(file)) {
       result = fail(@@_NO_FILE, "%s cannot be read: %s", path, strerror(errno));
     } else if (got != code->bytes || digest != code->digest) {
-      result = fail(@@_DAMAGED, "%s is not as it was written: it has %s bytes%s", path,
-                    got < code->bytes ? "fewer than its" : got > code->bytes ? "more than its" : "as many",
-                    got == code->bytes ? ", others" : "");
+      result = fail(@@_DAMAGED, "%s is not as it was written: %s", path,
+                    got < code->bytes   ? "it has fewer bytes than it was written with"
+                    : got > code->bytes ? "it has more bytes than it was written with"
+                                        : "its bytes are others");
     }
     fclose(file);
   }
