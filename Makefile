@@ -44,6 +44,7 @@ test-gpu: build  ## role and tile programs against f64 references on this machin
 	@python3 gpu/test_roles.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_roles.json
 	@python3 gpu/test_kernels.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_kernels.json
 	@python3 gpu/test_fuse.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_fuse.json
+	@PLAIT_PROGRAM=$(BUILD)/tools/plait/plait gpu/test_engine.sh
 
 bench-gpu: build ## role and tile programs against cuBLAS, cuDNN, PyTorch and each other on this machine's GPU (BUDGET=600 seconds each, MAMBA=folder with mamba_ssm; needs torch)
 	@python3 gpu/bench_roles.py --budget $(or $(BUDGET),600) --out $(BUILD)/roles.json

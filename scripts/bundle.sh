@@ -39,6 +39,7 @@ copy_tree tests/roles "$out/share/plait/roles"
 copy_tree kernels "$out/share/plait/kernels"
 copy_tree machines "$out/share/plait/machines"
 copy_tree gpu "$out/gpu"
+copy_tree examples/engine "$out/examples/engine"
 copy_tree tests/gpu "$out/gpu/tests"
 copy_tree bench/gpu "$out/gpu/bench"
 find "$out" -name '__pycache__' -prune -exec rm -r {} +

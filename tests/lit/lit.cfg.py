@@ -17,6 +17,7 @@ config.environment["PLAIT_CACHE"] = "none"
 config.environment["PATH"] = os.pathsep.join([tools, os.environ["PATH"]])
 config.substitutions.append(("%plait", lit_config.params["plait"]))
 config.substitutions.append(("%kernels", os.path.join(root, "kernels")))
+config.substitutions.append(("%examples", os.path.join(root, "examples")))
 config.substitutions.append(("%roles", os.path.join(root, "tests", "roles")))
 config.substitutions.append(("%python", "/usr/bin/python3"))
 
@@ -39,3 +40,15 @@ def has_nvrtc():
 # The compiler that makes code of CUDA C++.
 if has_nvrtc():
     config.available_features.add("nvrtc")
+
+
+def has_cuda_driver():
+    try:
+        ctypes.CDLL("libcuda.so.1")
+        return True
+    except OSError:
+        return False
+
+
+if has_cuda_driver():
+    config.available_features.add("cuda-driver")
