@@ -11,6 +11,7 @@ GROUPS = [
     ("verify", "Typed programs"),
     ("run", "Calls, files, running programs"),
     ("gpu", "NVIDIA devices"),
+    ("bundle", "Bundles"),
     ("emit", "Generated CUDA"),
     ("machine", "Machine models and layouts"),
     ("place", "Placement and pipelining"),

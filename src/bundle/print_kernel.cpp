@@ -225,7 +225,12 @@ std::string KernelPrinter::map_argument(const roles::MapDecl& map) {
 
 /// A kernel parameter of the variable's type, in the first bytes of a word.
 std::string KernelPrinter::word(const ir::Var& var) {
-  if (!is_passed(var->type)) exprs_.refuse(var->loc, fmt::format("{} is a value of {}", var->name, ir::dtype_name(var->type)));
+  // Of a parameter it has been told.
+  if (!is_passed(var->type)) {
+    if (var->kind != ir::VarKind::scalar)
+      exprs_.refuse(var->loc, fmt::format("{} is a value of {}", var->name, ir::dtype_name(var->type)));
+    return "";
+  }
   std::string value = text(ir::var_ref(var));
   if (var->type == ir::DType::f32) return fmt::format("  add_word(c, word_of_float((float){}));\n", value);
   if (var->type == ir::DType::f64) return fmt::format("  add_word(c, word_of_double({}));\n", value);

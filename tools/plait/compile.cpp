@@ -87,7 +87,7 @@ Outcome to_bundle(const CompileOptions& options) {
   bundle.files = options.files;
   bundle.kernel = options.program.kernel;
   bundle.bindings = options.program.bindings;
-  bundle.devices = devices_of(options.target.device.empty() ? "h200" : options.target.device);
+  if (!options.target.device.empty()) bundle.devices = devices_of(options.target.device);
   bundle.output = options.output;
   bundle.schedule = options.target.schedule;
   bundle.planner = options.target.planner;

@@ -157,6 +157,21 @@ Result<std::vector<machine::Device>> load_devices(const std::vector<std::string>
   return devices;
 }
 
+/// Those that the role programs name, and the default one for tile programs. What is wrong with a program is told later.
+std::vector<std::string> default_devices(const BundleOptions& options) {
+  std::vector<std::string> names;
+  for (const std::string& file : options.files) {
+    std::string name = kPreferred;
+    if (holds_roles(file)) {
+      auto source = read_program(file);
+      auto program = source ? roles::parse(*source, parse_assignments(options.bindings, "-D")) : source.diagnostics();
+      if (program) name = program->device;
+    }
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
 Outcome told(const bundle::Bundle& made, const bundle::Files& files, const std::string& folder) {
   Outcome outcome;
   outcome.diagnostics = made.warnings;
@@ -177,8 +192,8 @@ Outcome told(const bundle::Bundle& made, const bundle::Files& files, const std::
       report.set("alignments", static_cast<std::int64_t>(kernel.devices[d].variants.size()));
     }
   }
-  outcome.text += fmt::format("{}: {}.h, {}.c and {} cubins, {} KiB\n", folder, made.name, made.name,
-                              made.codes.size(), (bytes + 1023) / 1024);
+  outcome.text += fmt::format("{}: {}.h, {}.c and {} cubin{}, {} KiB\n", folder, made.name, made.name,
+                              made.codes.size(), made.codes.size() == 1 ? "" : "s", (bytes + 1023) / 1024);
   for (const std::string& remark : made.remarks) outcome.remarks += "note: " + remark + "\n";
   outcome.report.set("emit", "bundle");
   outcome.report.set("output", folder);
@@ -214,7 +229,7 @@ std::string check_devices(const std::string& list) {
 Outcome compile_bundle(const BundleOptions& options) {
   if (options.output.empty() || options.output == "-") throw UsageError{"--emit bundle: name a folder with -o"};
   if (!options.kernel.empty() && options.files.size() > 1) throw UsageError{"--kernel: it is for one FILE"};
-  auto devices = load_devices(options.devices);
+  auto devices = load_devices(options.devices.empty() ? default_devices(options) : options.devices);
   if (!devices) return failed(devices.diagnostics());
   auto name = bundle::name_of(options.output);
   if (!name) return failed(name.diagnostics());

@@ -10,7 +10,7 @@ struct BundleOptions {
   std::vector<std::string> files;
   std::string kernel;  ///< of the only FILE; empty: all kernels of each
   std::vector<std::string> bindings;
-  std::vector<std::string> devices;  ///< names of machine models, each once
+  std::vector<std::string> devices;  ///< names of machine models; none: those of role programs, else h200
   std::string output;                ///< folder
   std::string schedule;              ///< of the only kernel
   std::string planner = "auto";
