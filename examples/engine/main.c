@@ -1,7 +1,7 @@
-/* An engine without plait: a product, attention and RMSNorm of the bundle `engine_kernels`, launched and compared with plain
- * loops. `engine [FOLDER]`: where the bundle is, else engine_kernels beside the working directory.
- * Exit codes: 0 all results are right, 1 one is wrong, 2 the command line is wrong, 3 there is no driver or no GPU here,
- * 4 a call failed. */
+/* An engine without plait: a product, attention and RMSNorm of the bundle `engine_kernels`, launched and compared with
+ * plain loops. `engine [FOLDER]`: where the bundle is, else engine_kernels beside the working directory. Exit codes: 0
+ * all results are right, 1 one is wrong, 2 the command line is wrong, 3 there is no driver or no GPU here, 4 a call
+ * failed. */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
 #include <math.h>
@@ -18,27 +18,27 @@ enum { RIGHT, WRONG, USAGE, NO_GPU, FAILED };
 /* ---- The driver, as far as an engine needs it besides launches ---- */
 
 typedef unsigned long long address;
-typedef struct CUstream_st *stream;
+typedef struct CUstream_st* stream;
 
 static struct {
   int (*init)(unsigned);
-  int (*device)(int *, int);
-  int (*retain)(void **, int);
-  int (*set_current)(void *);
-  int (*allocate)(address *, size_t);
-  int (*to_device)(address, const void *, size_t);
-  int (*to_host)(void *, address, size_t);
-  int (*create_stream)(stream *, unsigned);
+  int (*device)(int*, int);
+  int (*retain)(void**, int);
+  int (*set_current)(void*);
+  int (*allocate)(address*, size_t);
+  int (*to_device)(address, const void*, size_t);
+  int (*to_host)(void*, address, size_t);
+  int (*create_stream)(stream*, unsigned);
   int (*synchronize)(stream);
   int (*synchronize_all)(void);
   int (*begin_capture)(stream, int);
-  int (*end_capture)(stream, void **);
-  int (*instantiate)(void **, void *, unsigned long long);
-  int (*launch_graph)(void *, stream);
+  int (*end_capture)(stream, void**);
+  int (*instantiate)(void**, void*, unsigned long long);
+  int (*launch_graph)(void*, stream);
 } driver;
 
 static int open_driver(void) {
-  static const char *const names[] = {"cuInit",
+  static const char* const names[] = {"cuInit",
                                       "cuDeviceGet",
                                       "cuDevicePrimaryCtxRetain",
                                       "cuCtxSetCurrent",
@@ -64,7 +64,7 @@ static int open_driver(void) {
   return status == 0;
 }
 
-static void must(int status, const char *what) {
+static void must(int status, const char* what) {
   if (status == 0) return;
   fprintf(stderr, "engine: %s: the driver says %d\n", what, status);
   exit(FAILED);
@@ -87,7 +87,7 @@ static uint16_t bf16_of(float value) {
 
 struct tensor {
   int64_t elements;
-  uint16_t *host;
+  uint16_t* host;
   address device;
 };
 
@@ -98,7 +98,7 @@ static struct tensor make(int64_t elements) {
   return t;
 }
 
-static void upload(const struct tensor *t) {
+static void upload(const struct tensor* t) {
   must(driver.to_device(t->device, t->host, (size_t)t->elements * sizeof(uint16_t)), "copying a tensor");
   /* The stream of the launches does not wait for copies by itself. */
   must(driver.synchronize_all(), "copying a tensor");
@@ -115,31 +115,31 @@ static struct tensor draw(int64_t elements) {
   return t;
 }
 
-static const void *in(const struct tensor *t) { return (const void *)(uintptr_t)t->device; }
-static void *out(const struct tensor *t) { return (void *)(uintptr_t)t->device; }
+static const void* in(const struct tensor* t) { return (const void*)(uintptr_t)t->device; }
+static void* out(const struct tensor* t) { return (void*)(uintptr_t)t->device; }
 
 /* ---- A kernel, and how it is tried ---- */
 
-static engine_kernels_bundle *bundle;
+static engine_kernels_bundle* bundle;
 static stream work;
 
 struct trial {
-  const char *name;
-  int (*launch)(const void *args);
-  const void *args;
+  const char* name;
+  int (*launch)(const void* args);
+  const void* args;
   struct tensor result;
-  const float *wanted;
+  const float* wanted;
   float tolerance; /* absolute, besides what rounding to bf16 makes */
 };
 
-static int launched(const struct trial *t, int code) {
+static int launched(const struct trial* t, int code) {
   if (code == ENGINE_KERNELS_OK) return 1;
   fprintf(stderr, "engine: %s: %s: %s\n", t->name, engine_kernels_error_string(code), engine_kernels_last_error());
   return 0;
 }
 
 /* The largest deviation in units of what is allowed; the result is cleared for the next launch. */
-static double deviation(const struct trial *t) {
+static double deviation(const struct trial* t) {
   double worst = 0;
   must(driver.synchronize(work), "running a kernel");
   must(driver.to_host(t->result.host, t->result.device, (size_t)t->result.elements * sizeof(uint16_t)), "copying back");
@@ -153,13 +153,13 @@ static double deviation(const struct trial *t) {
   return worst;
 }
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
+static int by_value(const void* a, const void* b) {
+  double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
 /* Nanoseconds of the CPU for a launch, the median of batches that the GPU has no part in. */
-static double launch_cost(const struct trial *t) {
+static double launch_cost(const struct trial* t) {
   enum { BATCHES = 31, LAUNCHES = 50 };
   double costs[BATCHES];
   struct timespec start, stop;
@@ -175,7 +175,7 @@ static double launch_cost(const struct trial *t) {
 }
 
 /* In a graph, whose capture is the first to need the kernel, then by itself. */
-static int try_kernel(const struct trial *t) {
+static int try_kernel(const struct trial* t) {
   void *graph, *replay;
   double captured, direct;
   int code;
@@ -195,11 +195,11 @@ static int try_kernel(const struct trial *t) {
 
 /* ---- C = A·Bᵀ ---- */
 
-static int launch_product(const void *args) { return engine_kernels_matmul_nt_launch(bundle, args, NULL, 0, work); }
+static int launch_product(const void* args) { return engine_kernels_matmul_nt_launch(bundle, args, NULL, 0, work); }
 
 static int product(int64_t m, int64_t n, int64_t k) {
   struct tensor a = draw(m * k), b = draw(n * k), c = make(m * n);
-  float *wanted = malloc((size_t)(m * n) * sizeof(float));
+  float* wanted = malloc((size_t)(m * n) * sizeof(float));
   engine_kernels_matmul_nt_args args = {.A = in(&a), .B = in(&b), .C = out(&c), .M = m, .N = n, .K = k};
   struct trial t = {"matmul_nt", launch_product, &args, c, wanted, 0.01f};
   for (int64_t i = 0; i < m; ++i) {
@@ -214,15 +214,22 @@ static int product(int64_t m, int64_t n, int64_t k) {
 
 /* ---- Attention of heads with 64 channels ---- */
 
-static int launch_attention(const void *args) { return engine_kernels_attention_launch(bundle, args, NULL, 0, work); }
+static int launch_attention(const void* args) { return engine_kernels_attention_launch(bundle, args, NULL, 0, work); }
 
 static int attention(int64_t heads, int64_t kv_heads, int64_t queries, int64_t keys) {
   enum { D = 64 };
   struct tensor q = draw(heads * queries * D), k = draw(kv_heads * keys * D), v = draw(kv_heads * keys * D),
                 o = make(heads * queries * D);
   float *wanted = calloc((size_t)(heads * queries * D), sizeof(float)), *p = malloc((size_t)keys * sizeof(float));
-  engine_kernels_attention_args args = {.Q = in(&q), .K = in(&k), .V = in(&v), .O = out(&o), .B = 1, .H = heads,
-                                        .Hkv = kv_heads, .Sq = queries, .Sk = keys};
+  engine_kernels_attention_args args = {.Q = in(&q),
+                                        .K = in(&k),
+                                        .V = in(&v),
+                                        .O = out(&o),
+                                        .B = 1,
+                                        .H = heads,
+                                        .Hkv = kv_heads,
+                                        .Sq = queries,
+                                        .Sk = keys};
   struct trial t = {"attention", launch_attention, &args, o, wanted, 0.01f};
   for (int64_t row = 0; row < heads * queries; ++row) {
     int64_t kv = row / queries / (heads / kv_heads) * keys;
@@ -243,11 +250,11 @@ static int attention(int64_t heads, int64_t kv_heads, int64_t queries, int64_t k
 
 /* ---- RMSNorm of rows ---- */
 
-static int launch_rmsnorm(const void *args) { return engine_kernels_rmsnorm_launch(bundle, args, NULL, 0, work); }
+static int launch_rmsnorm(const void* args) { return engine_kernels_rmsnorm_launch(bundle, args, NULL, 0, work); }
 
 static int rmsnorm(int64_t m, int64_t n) {
   struct tensor x = draw(m * n), w = draw(n), y = make(m * n);
-  float *wanted = malloc((size_t)(m * n) * sizeof(float));
+  float* wanted = malloc((size_t)(m * n) * sizeof(float));
   engine_kernels_rmsnorm_args args = {.X = in(&x), .W = in(&w), .Y = out(&y), .eps = 1e-5f, .M = m, .N = n};
   struct trial t = {"rmsnorm", launch_rmsnorm, &args, y, wanted, 0.01f};
   for (int64_t i = 0; i < m; ++i) {
@@ -259,7 +266,7 @@ static int rmsnorm(int64_t m, int64_t n) {
   return try_kernel(&t);
 }
 
-int main(int count, char **values) {
+int main(int count, char** values) {
   int code, worst = RIGHT, results[5];
   if (count > 2) {
     fprintf(stderr, "usage: engine [FOLDER]\n");

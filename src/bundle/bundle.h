@@ -24,13 +24,13 @@ struct BundledKernel {
 };
 /// Machine code in a file of its own; several variants may share it.
 struct Code {
-  std::string file;       ///< its name in the folder
+  std::string file;  ///< its name in the folder
   std::size_t device = 0;
   std::string cubin;
   std::shared_ptr<const cuda::Kernel> kernel;  ///< entry, threads, shared memory, cluster
 };
 struct Bundle {
-  std::string name;                      ///< prefixes what C sees
+  std::string name;                        ///< prefixes what C sees
   std::vector<std::string> architectures;  ///< one a device, the latest first
   std::vector<BundledKernel> kernels;
   std::vector<Code> codes;

@@ -136,8 +136,7 @@ std::size_t Compiler::code_of(std::size_t kernel, std::size_t device,
     if (code.device == device && code.kernel->module().source == compiled->module().source) return i;
     if (code.device == device && code.kernel->program().name == compiled->program().name) ++own;
   }
-  std::string file =
-      fmt::format("{}.{}.{}.cubin", bundle_.kernels[kernel].name, bundle_.architectures[device], own);
+  std::string file = fmt::format("{}.{}.{}.cubin", bundle_.kernels[kernel].name, bundle_.architectures[device], own);
   bundle_.codes.push_back({std::move(file), device, {}, compiled});
   return bundle_.codes.size() - 1;
 }

@@ -113,10 +113,11 @@ class Staged {
 
 Result<std::string> name_of(const std::string& folder) {
   std::string name = place_of(folder).filename().string();
-  bool good = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
-              std::all_of(name.begin(), name.end(), [](char c) {
-                return c == '_' || (std::isalnum(static_cast<unsigned char>(c)) != 0 && static_cast<unsigned char>(c) < 128);
-              });
+  bool good =
+      !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+      std::all_of(name.begin(), name.end(), [](char c) {
+        return c == '_' || (std::isalnum(static_cast<unsigned char>(c)) != 0 && static_cast<unsigned char>(c) < 128);
+      });
   if (good && !emit::c::is_c_word(name) && !emit::c::belongs_to_headers(name)) return name;
   Diagnostics found;
   found.error(Rule::bundle_name, runtime::file_loc(folder), fmt::format("'{}' is no name of C", name),

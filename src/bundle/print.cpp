@@ -37,7 +37,8 @@ std::string error_enum(const Bundle& bundle) {
 
 std::string error_cases() {
   std::string out = "    case @@_OK:\n      return \"success\";\n";
-  for (const Error& error : kErrors) out += fmt::format("    case @@_{}:\n      return \"{}\";\n", error.name, error.text);
+  for (const Error& error : kErrors)
+    out += fmt::format("    case @@_{}:\n      return \"{}\";\n", error.name, error.text);
   return out;
 }
 
@@ -55,8 +56,9 @@ std::string mode_of(const ir::Param& param) {
 std::string member(const ir::Param& param) {
   if (param.kind == ir::ParamKind::scalar) {
     const ir::VarDecl& scalar = *param.scalar;
-    std::string standard =
-        param.default_value == nullptr ? "" : fmt::format("; its default in plait is {}", ir::print(*param.default_value));
+    std::string standard = param.default_value == nullptr
+                               ? ""
+                               : fmt::format("; its default in plait is {}", ir::print(*param.default_value));
     return fmt::format("  {} {}; /* {}{} */\n", emit::c::c_scalar(scalar.type), c_name(scalar.name),
                        ir::dtype_name(scalar.type), standard);
   }
@@ -313,7 +315,8 @@ Result<Files> print(const Bundle& bundle) {
   std::string& out = files.source;
   out = named(kSourceStart, bundle.name) + (exprs.needs_math() ? "#include <math.h>\n" : "");
   out += fmt::format(
-      "\nenum {{ MAX_DIMS = {}, MAX_TENSORS = {}, MAX_RANK = {}, MAX_WORKSPACES = {}, MAX_PARAMS = {}, MAX_MAPS = {} }};\n"
+      "\nenum {{ MAX_DIMS = {}, MAX_TENSORS = {}, MAX_RANK = {}, MAX_WORKSPACES = {}, MAX_PARAMS = {}, MAX_MAPS = {} "
+      "}};\n"
       "/* Of a dim, and of the product of a tensor's extents. */\n#define MAX_EXTENT INT64_C({})\n",
       limits.dims, limits.tensors, limits.rank, limits.workspaces, limits.params, limits.maps, analysis::max_dim);
   out += code_tables(bundle) + "\n" + exprs.helpers();

@@ -154,8 +154,8 @@ void KernelPrinter::bind() {
       continue;
     }
     if (!is_passed(param.scalar->type)) {
-      exprs_.refuse(param.scalar->loc, fmt::format("{} is a scalar of {}", param.scalar->name,
-                                                   ir::dtype_name(param.scalar->type)));
+      exprs_.refuse(param.scalar->loc,
+                    fmt::format("{} is a scalar of {}", param.scalar->name, ir::dtype_name(param.scalar->type)));
     }
     if (ir::is_bool(param.scalar->type))
       body += fmt::format(
@@ -165,8 +165,9 @@ void KernelPrinter::bind() {
   body += "  if ((result = check_overlaps(c)) != 0) return result;\n";
   std::string conditions = kernel_.is_tile ? requires_text(head_, 0, kernel_.tile_requires) : "";
   body += conditions + "  return 0;\n";
-  std::string head = fmt::format("\nstatic int bind_{0}(const void *args, struct call *c) {{\n  const {1}_{0}_args *a = args;\n",
-                                 kernel_.name, bundle_.name);
+  std::string head =
+      fmt::format("\nstatic int bind_{0}(const void *args, struct call *c) {{\n  const {1}_{0}_args *a = args;\n",
+                  kernel_.name, bundle_.name);
   std::string vars = variables(exprs_.take_variables(), head_);
   out_ += head + "  struct num *n = &c->num;\n" + vars + "  int result" + (conditions.empty() ? "" : ", holds") +
           ";\n  (void)a, (void)n;\n" + body + "}\n";
@@ -322,7 +323,8 @@ void KernelPrinter::table(std::size_t device) {
 void KernelPrinter::descriptor() {
   std::vector<std::string> lists;
   for (std::size_t device = 0; device < kernel_.devices.size(); ++device)
-    lists.push_back(fmt::format("{{variants_{}_{}, {}}}", kernel_.name, device, kernel_.devices[device].variants.size()));
+    lists.push_back(
+        fmt::format("{{variants_{}_{}, {}}}", kernel_.name, device, kernel_.devices[device].variants.size()));
   out_ += fmt::format("static const struct kernel kernel_{0} = {{\"{0}\", bind_{0}, {{{1}}}}};\n", kernel_.name,
                       fmt::join(lists, ", "));
 }

@@ -2,8 +2,9 @@
 
 #include <string_view>
 
-/// The part of a bundle's C file that is the same in each, in order. `@` stands for the bundle's name, `@@` for its name
-/// in capitals. From a line `//? NAME` to a line `//.` stands what belongs there only where something behind calls NAME.
+/// The part of a bundle's C file that is the same in each, in order. `@` stands for the bundle's name, `@@` for its
+/// name in capitals. From a line `//? NAME` to a line `//.` stands what belongs there only where something behind calls
+/// NAME.
 namespace plait::bundle {
 
 /// Errors, tensors, what a call is checked for. Needs `struct num` and the MAX_… constants.

@@ -179,15 +179,19 @@ std::string_view launch_support() {
 
 /* Memory that the device cannot reach would end the context; the driver knows which it can. */
 static int check_reach(const struct call *c) {
-  enum { MEMORY_TYPE = 2 };
+  enum { MEMORY_TYPE = 2, RELAXED = 2 };
+  int mode = RELAXED, result = @@_OK;
   if (c->device->reaches_host_memory) return @@_OK;
-  for (int i = 0; i < c->tensor_count; ++i) {
+  /* Asking is no work of a stream, but a capture might refuse it. */
+  c->driver->exchange_capture_mode(&mode);
+  for (int i = 0; i < c->tensor_count && result == @@_OK; ++i) {
     unsigned type = 0;
     if (c->tensors[i].bytes > 0 && c->driver->pointer_attribute(&type, MEMORY_TYPE, c->tensors[i].data) != 0)
-      return fail(@@_MEMORY, "%s: %s is not memory that the device can reach", c->kernel_name,
-                  c->tensors[i].form->name);
+      result = fail(@@_MEMORY, "%s: %s is not memory that the device can reach", c->kernel_name,
+                    c->tensors[i].form->name);
   }
-  return @@_OK;
+  c->driver->exchange_capture_mode(&mode);
+  return result;
 }
 
 /* Checks the call and lays it out, as far as `c->is_query` says. */

@@ -37,8 +37,8 @@ struct Compiled {
 /// Thread-safe. What PLAIT_JIT forbids is an error that names the kernel, unless the code is asked for ahead of time.
 Result<Compiled> compile(const Request& request);
 
-/// `work` for each number below `count`, on so many threads; 0: as many as there are processors. What one of them throws
-/// is thrown here, when all have ended.
+/// `work` for each number below `count`, on so many threads; 0: as many as there are processors. What one of them
+/// throws is thrown here, when all have ended.
 void for_all(std::size_t count, int threads, const std::function<void(std::size_t)>& work);
 
 /// All of them, on so many threads; 0: as many as there are processors. `done` is called for each as it is finished,

@@ -146,24 +146,26 @@ Outcome compile(CompileOptions options) {
 }  // namespace
 
 void add_compile(CommandLine& line, Command& command) {
-  Options sub =
-      add_command(line, command, "compile",
-                  "Compile a kernel to LLVM IR, assembly, an object file or its C header, a role program to CUDA, several "
-                  "to a bundle that C launches");
+  Options sub = add_command(
+      line, command, "compile",
+      "Compile a kernel to LLVM IR, assembly, an object file or its C header, a role program to CUDA, several "
+      "to a bundle that C launches");
   auto options = std::make_shared<CompileOptions>();
   sub.add("FILE", options->files, "tile or role program; - is standard input; a bundle takes several")
       .required()
       .each([&command](const std::string& path) { command.program = path; });
   sub.add("--kernel", options->program.kernel, "kernel of the file; needed where it has several (a bundle: all)");
   add_assignments(sub, "-D", options->program.bindings, "value of a compile-time parameter, e.g. -D dtype=bf16");
-  sub.add("--emit", options->emit,
-          "for the host: llvm, asm, object or header; for GPUs: roles, source (CUDA C++), ptx, cubin, or bundle (cubins "
-          "with a C file that launches them)")
+  sub.add(
+         "--emit", options->emit,
+         "for the host: llvm, asm, object or header; for GPUs: roles, source (CUDA C++), ptx, cubin, or bundle (cubins "
+         "with a C file that launches them)")
       .required()
       .check(word_check("form", {"llvm", "asm", "object", "header", "roles", "source", "ptx", "cubin", "bundle"}));
-  sub.add("-o,--output", options->output,
-          "file to write (default: standard output; an object goes to KERNEL.o, a cubin to KERNEL.cubin); a bundle: the "
-          "folder, whose name the bundle has");
+  sub.add(
+      "-o,--output", options->output,
+      "file to write (default: standard output; an object goes to KERNEL.o, a cubin to KERNEL.cubin); a bundle: the "
+      "folder, whose name the bundle has");
   sub.add("--cpu", options->cpu, "processor by its LLVM name, e.g. x86-64-v3 (default: this machine)");
   sub.flag("--no-checks", options->no_checks, "leave out the run-time checks of accesses");
   sub.add("--device", options->target.device,
@@ -173,8 +175,7 @@ void add_compile(CommandLine& line, Command& command) {
   add_schedule_flag(sub, options->target);
   add_assignments(sub, "--dim", options->dims, "value of a dim of the calls that this is for, e.g. --dim M=8191");
   add_roles_flags(sub, options->roles);
-  sub.add("--jobs", options->jobs,
-          "bundle: kernels to compile at once (default: as many as there are processors)")
+  sub.add("--jobs", options->jobs, "bundle: kernels to compile at once (default: as many as there are processors)")
       .check(integer_check(1, 1024));
   sub.chosen([options, &command] { command.action = [options] { return compile(*options); }; });
 }

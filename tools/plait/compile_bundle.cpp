@@ -52,7 +52,8 @@ class Requests {
     }
     Diagnostics found;
     for (const auto& [name, value] : bindings_) {
-      if (!known_.contains(name)) unknown(found, fmt::format("compile-time parameter {} (-D {}={})", name, name, value));
+      if (!known_.contains(name))
+        unknown(found, fmt::format("compile-time parameter {} (-D {}={})", name, name, value));
     }
     for (const auto& [name, value] : options_.dims) {
       if (!known_dims_.contains(name)) unknown(found, fmt::format("dim {} (--dim {}={})", name, name, value));
@@ -157,7 +158,8 @@ Result<std::vector<machine::Device>> load_devices(const std::vector<std::string>
   return devices;
 }
 
-/// Those that the role programs name, and the default one for tile programs. What is wrong with a program is told later.
+/// Those that the role programs name, and the default one for tile programs. What is wrong with a program is told
+/// later.
 std::vector<std::string> default_devices(const BundleOptions& options) {
   std::vector<std::string> names;
   for (const std::string& file : options.files) {
@@ -220,8 +222,10 @@ std::string check_devices(const std::string& list) {
       return fmt::format("there is no device '{}'; the devices are {}, or PATH.json, a machine model of your own", word,
                          fmt::join(known, ", "));
     if (model_of(word).empty())
-      return fmt::format("no device has the architecture '{}'; name a device: {}, or PATH.json, a machine model of your "
-                         "own", word, fmt::join(known, ", "));
+      return fmt::format(
+          "no device has the architecture '{}'; name a device: {}, or PATH.json, a machine model of your "
+          "own",
+          word, fmt::join(known, ", "));
   }
   return "";
 }

@@ -167,13 +167,13 @@ std::string HostExprs::print(const ir::Expr&, const ir::Select& select) {
 
 std::string HostExprs::print(const ir::Expr& expr, const ir::Cast& cast) {
   DType from = cast.a->type, to = expr.type;
-  bool plain = !cast.saturate &&
-               cast.rounding == (ir::is_float(to) ? ir::Rounding::nearest_even : ir::Rounding::toward_zero);
+  bool plain =
+      !cast.saturate && cast.rounding == (ir::is_float(to) ? ir::Rounding::nearest_even : ir::Rounding::toward_zero);
   bool known = (!ir::is_float(from) || has_double(from)) && (!ir::is_float(to) || has_double(to));
   bool truncates = ir::is_float(from) && ir::is_integer(to);
   if (!known || (!plain && !ir::is_bool(to)) || truncates)
     return refused(expr, fmt::format("a conversion from {} to {}{}", ir::dtype_name(from), ir::dtype_name(to),
-                                    plain ? "" : ", with rounding or saturation"));
+                                     plain ? "" : ", with rounding or saturation"));
   std::string a = text(cast.a);
   if (ir::is_bool(to)) return "(" + a + " != 0)";
   if (!ir::is_float(to)) return from == to || ir::is_bool(from) ? a : called("num_cast", to, a);
@@ -184,7 +184,8 @@ std::string HostExprs::print(const ir::Expr& expr, const ir::Cast& cast) {
 std::string HostExprs::print(const ir::Expr& expr, const ir::Bitcast&) { return refused(expr, "a bitcast"); }
 
 std::string HostExprs::print(const ir::Expr& expr, const ir::Call& call) {
-  if (call.fn == ir::Intrinsic::abs && !ir::is_float(expr.type)) return called("num_abs", expr.type, text(call.args[0]));
+  if (call.fn == ir::Intrinsic::abs && !ir::is_float(expr.type))
+    return called("num_abs", expr.type, text(call.args[0]));
   return refused(expr, fmt::format("the function {}", ir::intrinsic_name(call.fn)));
 }
 

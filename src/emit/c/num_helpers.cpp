@@ -147,7 +147,8 @@ std::string num_helpers(const std::set<std::string>& names) {
     if (wanted.contains(helper->name)) wanted.insert(helper->calls.begin(), helper->calls.end());
   }
   std::string out =
-      "/* Arithmetic of launches: the first operation without a value is noted. `type`: its bits, negative where it has\n"
+      "/* Arithmetic of launches: the first operation without a value is noted. `type`: its bits, negative where it "
+      "has\n"
       " * no sign. */\n"
       "enum { NUM_OK, NUM_OVERFLOW, NUM_DIVISION };\n"
       "struct num {\n  int failure;\n};\n";

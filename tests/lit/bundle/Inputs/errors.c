@@ -1,21 +1,22 @@
-/* `errors FOLDER`: one launch that is right, then one for each thing that is wrong with a call, and what they return. */
+/* `errors FOLDER`: one launch that is right, then one for each thing that is wrong with a call, and what they return.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "errors.h"
 
-static errors_bundle *bundle;
+static errors_bundle* bundle;
 
-static void tell(const char *what, int code) {
+static void tell(const char* what, int code) {
   printf("%s: %d %s%s%s\n", what, code, errors_error_string(code), code ? ": " : "", code ? errors_last_error() : "");
 }
 
-static void scaled(const char *what, const errors_scaled_args *args) {
+static void scaled(const char* what, const errors_scaled_args* args) {
   tell(what, errors_scaled_launch(bundle, args, NULL, 0, NULL));
 }
 
-int main(int count, char **values) {
+int main(int count, char** values) {
   static _Alignas(256) char memory[65536];
   size_t bytes;
   const errors_scaled_args good = {.X = memory, .Y = memory + 32768, .s = 2, .twice = 1, .least = 0, .M = 3, .N = 8};
@@ -61,15 +62,15 @@ int main(int count, char **values) {
   a.Y = memory + 16;
   scaled("overlap", &a);
   a = good;
-  a.Y = (char *)4096;
+  a.Y = (char*)4096;
   scaled("reach", &a);
   a = good;
   a.X = memory + 4;
   scaled("anywhere", &a);
   a = good;
   a.M = (int64_t)1 << 31;
-  a.X = (char *)((uintptr_t)1 << 40);
-  a.Y = (char *)((uintptr_t)1 << 50);
+  a.X = (char*)((uintptr_t)1 << 40);
+  a.Y = (char*)((uintptr_t)1 << 50);
   scaled("blocks", &a);
   tell("strides", errors_halves_launch(bundle, &h, NULL, 0, NULL));
   h.N = 3;

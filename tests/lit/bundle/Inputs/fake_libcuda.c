@@ -10,34 +10,34 @@
 
 enum { OK = 0, INVALID = 1, NO_DEVICE_MEMORY = 4096 * 2 };
 
-static int number(const char *name, int otherwise) {
-  const char *text = getenv(name);
+static int number(const char* name, int otherwise) {
+  const char* text = getenv(name);
   return text ? atoi(text) : otherwise;
 }
-static int answer(const char *function) {
-  const char *failing = getenv("FAKE_CUDA_FAIL");
+static int answer(const char* function) {
+  const char* failing = getenv("FAKE_CUDA_FAIL");
   return failing && strcmp(failing, function) == 0 ? INVALID : OK;
 }
-static FILE *trace(void) {
-  static FILE *file;
-  const char *name = getenv("FAKE_CUDA_TRACE");
+static FILE* trace(void) {
+  static FILE* file;
+  const char* name = getenv("FAKE_CUDA_TRACE");
   if (file == NULL) file = fopen(name ? name : "/dev/null", "a");
   setvbuf(file, NULL, _IOLBF, 0);
   return file;
 }
-static int handle(const char *function, void **made) {
-  *made = (void *)0x1000;
+static int handle(const char* function, void** made) {
+  *made = (void*)0x1000;
   return answer(function);
 }
 
 int cuInit(unsigned flags) { return (void)flags, answer("cuInit"); }
-int cuDriverGetVersion(int *version) { return *version = 13000, OK; }
-int cuGetErrorName(int status, const char **name) { return (void)status, *name = "CUDA_ERROR_FAKE", OK; }
-int cuGetErrorString(int status, const char **text) { return (void)status, *text = "a fake error", OK; }
-int cuDeviceGetCount(int *count) { return *count = 1, OK; }
-int cuDeviceGet(int *device, int index) { return *device = index, OK; }
-int cuDeviceGetName(char *name, int size, int device) { return (void)device, snprintf(name, (size_t)size, "fake"), OK; }
-int cuDeviceGetAttribute(int *value, int attribute, int device) {
+int cuDriverGetVersion(int* version) { return *version = 13000, OK; }
+int cuGetErrorName(int status, const char** name) { return (void)status, *name = "CUDA_ERROR_FAKE", OK; }
+int cuGetErrorString(int status, const char** text) { return (void)status, *text = "a fake error", OK; }
+int cuDeviceGetCount(int* count) { return *count = 1, OK; }
+int cuDeviceGet(int* device, int index) { return *device = index, OK; }
+int cuDeviceGetName(char* name, int size, int device) { return (void)device, snprintf(name, (size_t)size, "fake"), OK; }
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
   int arch = number("FAKE_CUDA_ARCH", 90);
   (void)device;
   switch (attribute) {
@@ -61,73 +61,85 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   }
   return *value = 0, OK;
 }
-int cuDevicePrimaryCtxRetain(void **context, int device) { return (void)device, handle("cuDevicePrimaryCtxRetain", context); }
-int cuCtxGetCurrent(void **context) {
-  *context = getenv("FAKE_CUDA_CONTEXT") ? NULL : (void *)0x1000;
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  return (void)device, handle("cuDevicePrimaryCtxRetain", context);
+}
+int cuCtxGetCurrent(void** context) {
+  *context = getenv("FAKE_CUDA_CONTEXT") ? NULL : (void*)0x1000;
   return OK;
 }
-int cuCtxSetCurrent(void *context) { return (void)context, OK; }
-int cuCtxGetDevice(int *device) { return *device = 0, OK; }
-int cuCtxGetId(void *context, unsigned long long *id) { return (void)context, *id = 1, OK; }
+int cuCtxSetCurrent(void* context) { return (void)context, OK; }
+int cuCtxGetDevice(int* device) { return *device = 0, OK; }
+int cuCtxGetId(void* context, unsigned long long* id) { return (void)context, *id = 1, OK; }
 int cuCtxSynchronize(void) { return OK; }
-int cuModuleLoadData(void **module, const void *image) {
+int cuModuleLoadData(void** module, const void* image) {
   fprintf(trace(), "load %s\n", memcmp(image, "\177ELF", 4) == 0 ? "elf" : "other");
   return handle("cuModuleLoadData", module);
 }
-int cuModuleUnload(void *module) { return (void)module, fprintf(trace(), "unload\n"), OK; }
-int cuModuleGetFunction(void **function, void *module, const char *name) {
+int cuModuleUnload(void* module) { return (void)module, fprintf(trace(), "unload\n"), OK; }
+int cuModuleGetFunction(void** function, void* module, const char* name) {
   (void)module;
   fprintf(trace(), "function %s\n", name);
   return handle("cuModuleGetFunction", function);
 }
-int cuFuncGetAttribute(int *value, int attribute, void *function) { return (void)attribute, (void)function, *value = 1, OK; }
-int cuFuncSetAttribute(void *function, int attribute, int value) {
+int cuFuncGetAttribute(int* value, int attribute, void* function) {
+  return (void)attribute, (void)function, *value = 1, OK;
+}
+int cuFuncSetAttribute(void* function, int attribute, int value) {
   (void)function;
   fprintf(trace(), "attribute %d %d\n", attribute, value);
   return answer("cuFuncSetAttribute");
 }
-int cuPointerGetAttribute(void *value, int attribute, unsigned long long pointer) {
+int cuPointerGetAttribute(void* value, int attribute, unsigned long long pointer) {
   (void)attribute;
-  *(unsigned *)value = 2;
+  *(unsigned*)value = 2;
   return pointer < NO_DEVICE_MEMORY ? INVALID : answer("cuPointerGetAttribute");
 }
-int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
-  void *made = aligned_alloc(256, (bytes + 255) / 256 * 256 + 256);
+int cuMemAlloc_v2(unsigned long long* pointer, size_t bytes) {
+  void* made = aligned_alloc(256, (bytes + 255) / 256 * 256 + 256);
   if (made != NULL) memset(made, 0, bytes);
   return *pointer = (unsigned long long)(uintptr_t)made, made ? OK : 2;
 }
-int cuMemFree_v2(unsigned long long pointer) { return free((void *)(uintptr_t)pointer), OK; }
-int cuMemAllocAsync(unsigned long long *pointer, size_t bytes, void *stream) { return (void)stream, cuMemAlloc_v2(pointer, bytes); }
-int cuMemFreeAsync(unsigned long long pointer, void *stream) { return (void)stream, cuMemFree_v2(pointer); }
-int cuMemGetInfo_v2(size_t *available, size_t *total) { return *available = *total = (size_t)1 << 36, OK; }
-int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes) { return memcpy((void *)(uintptr_t)to, from, bytes), OK; }
-int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes) { return memcpy(to, (void *)(uintptr_t)from, bytes), OK; }
-int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes, void *stream) {
+int cuMemFree_v2(unsigned long long pointer) { return free((void*)(uintptr_t)pointer), OK; }
+int cuMemAllocAsync(unsigned long long* pointer, size_t bytes, void* stream) {
+  return (void)stream, cuMemAlloc_v2(pointer, bytes);
+}
+int cuMemFreeAsync(unsigned long long pointer, void* stream) { return (void)stream, cuMemFree_v2(pointer); }
+int cuMemGetInfo_v2(size_t* available, size_t* total) { return *available = *total = (size_t)1 << 36, OK; }
+int cuMemcpyHtoD_v2(unsigned long long to, const void* from, size_t bytes) {
+  return memcpy((void*)(uintptr_t)to, from, bytes), OK;
+}
+int cuMemcpyDtoH_v2(void* to, unsigned long long from, size_t bytes) {
+  return memcpy(to, (void*)(uintptr_t)from, bytes), OK;
+}
+int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t bytes, void* stream) {
   (void)stream;
-  memset((void *)(uintptr_t)to, value, bytes);
+  memset((void*)(uintptr_t)to, value, bytes);
   fprintf(trace(), "fill %zu\n", bytes);
   return answer("cuMemsetD8Async");
 }
-int cuStreamCreate(void **stream, unsigned flags) { return (void)flags, handle("cuStreamCreate", stream); }
-int cuStreamDestroy_v2(void *stream) { return (void)stream, OK; }
-int cuStreamSynchronize(void *stream) { return (void)stream, OK; }
-int cuEventCreate(void **event, unsigned flags) { return (void)flags, handle("cuEventCreate", event); }
-int cuEventDestroy_v2(void *event) { return (void)event, OK; }
-int cuEventRecord(void *event, void *stream) { return (void)event, (void)stream, OK; }
-int cuEventSynchronize(void *event) { return (void)event, OK; }
-int cuEventElapsedTime(float *ms, void *from, void *to) { return (void)from, (void)to, *ms = 1, OK; }
-int cuStreamBeginCapture_v2(void *stream, int mode) { return (void)stream, (void)mode, OK; }
-int cuStreamEndCapture(void *stream, void **graph) { return (void)stream, handle("cuStreamEndCapture", graph); }
-int cuGraphInstantiateWithFlags(void **graph, void *from, unsigned long long flags) { return (void)from, (void)flags, handle("cuGraphInstantiate", graph); }
-int cuGraphLaunch(void *graph, void *stream) { return (void)graph, (void)stream, OK; }
-int cuGraphExecDestroy(void *graph) { return (void)graph, OK; }
-int cuGraphDestroy(void *graph) { return (void)graph, OK; }
-int cuThreadExchangeStreamCaptureMode(int *mode) { return *mode = 2 - *mode, OK; }
+int cuStreamCreate(void** stream, unsigned flags) { return (void)flags, handle("cuStreamCreate", stream); }
+int cuStreamDestroy_v2(void* stream) { return (void)stream, OK; }
+int cuStreamSynchronize(void* stream) { return (void)stream, OK; }
+int cuEventCreate(void** event, unsigned flags) { return (void)flags, handle("cuEventCreate", event); }
+int cuEventDestroy_v2(void* event) { return (void)event, OK; }
+int cuEventRecord(void* event, void* stream) { return (void)event, (void)stream, OK; }
+int cuEventSynchronize(void* event) { return (void)event, OK; }
+int cuEventElapsedTime(float* ms, void* from, void* to) { return (void)from, (void)to, *ms = 1, OK; }
+int cuStreamBeginCapture_v2(void* stream, int mode) { return (void)stream, (void)mode, OK; }
+int cuStreamEndCapture(void* stream, void** graph) { return (void)stream, handle("cuStreamEndCapture", graph); }
+int cuGraphInstantiateWithFlags(void** graph, void* from, unsigned long long flags) {
+  return (void)from, (void)flags, handle("cuGraphInstantiate", graph);
+}
+int cuGraphLaunch(void* graph, void* stream) { return (void)graph, (void)stream, OK; }
+int cuGraphExecDestroy(void* graph) { return (void)graph, OK; }
+int cuGraphDestroy(void* graph) { return (void)graph, OK; }
+int cuThreadExchangeStreamCaptureMode(int* mode) { return *mode = 2 - *mode, OK; }
 
-int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
-                           const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
+int cuTensorMapEncodeTiled(void* map, int type, uint32_t rank, void* address, const uint64_t* extents,
+                           const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int interleave,
                            int swizzle, int promotion, int fill) {
-  FILE *out = trace();
+  FILE* out = trace();
   memset(map, 1, 128);
   fprintf(out, "map type %d place %d extents", type, (int)((uintptr_t)address % 256));
   for (uint32_t i = 0; i < rank; ++i) fprintf(out, " %" PRIu64, extents[i]);
@@ -146,13 +158,13 @@ struct attribute {
 };
 struct config {
   unsigned grid[3], block[3], smem;
-  void *stream;
-  const struct attribute *attributes;
+  void* stream;
+  const struct attribute* attributes;
   unsigned count;
 };
-int cuLaunchKernelEx(const struct config *c, void *function, void **params, void **extra) {
-  const char *words = getenv("FAKE_CUDA_WORDS");
-  FILE *out = trace();
+int cuLaunchKernelEx(const struct config* c, void* function, void** params, void** extra) {
+  const char* words = getenv("FAKE_CUDA_WORDS");
+  FILE* out = trace();
   int index, bytes, used;
   (void)function, (void)extra;
   fprintf(out, "launch %u %u %u block %u %u %u smem %u", c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1],

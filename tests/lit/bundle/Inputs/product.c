@@ -1,18 +1,18 @@
-/* `product FOLDER M N K BYTES`: launches matmul_nt of the bundle `calls` on tensors that start BYTES behind a multiple of
- * 256, with a workspace where it takes one, and tells what it returns. */
+/* `product FOLDER M N K BYTES`: launches matmul_nt of the bundle `calls` on tensors that start BYTES behind a multiple
+ * of 256, with a workspace where it takes one, and tells what it returns. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calls.h"
 
-static char *tensor(long long elements, int bytes) {
-  char *memory = aligned_alloc(256, ((size_t)elements * 2 + 511) / 256 * 256);
+static char* tensor(long long elements, int bytes) {
+  char* memory = aligned_alloc(256, ((size_t)elements * 2 + 511) / 256 * 256);
   return memory + bytes;
 }
 
-int main(int count, char **values) {
-  calls_bundle *bundle = NULL;
+int main(int count, char** values) {
+  calls_bundle* bundle = NULL;
   calls_matmul_nt_args args;
   size_t size = 0;
   int code;
@@ -27,7 +27,7 @@ int main(int count, char **values) {
   code = calls_create(values[1], &bundle);
   if (code == 0) code = calls_matmul_nt_workspace(bundle, &args, &size);
   if (code == 0) {
-    void *workspace = size == 0 ? NULL : aligned_alloc(256, size);
+    void* workspace = size == 0 ? NULL : aligned_alloc(256, size);
     printf("workspace %zu\n", size);
     code = calls_matmul_nt_launch(bundle, &args, workspace, size, NULL);
     if (size > 0 && code == 0 && calls_matmul_nt_launch(bundle, &args, workspace, size - 1, NULL) == CALLS_WORKSPACE &&

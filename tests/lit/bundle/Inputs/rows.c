@@ -4,13 +4,13 @@
 
 #include "rows.h"
 
-static void tell(const char *what, int code) {
+static void tell(const char* what, int code) {
   printf("%s: %d %s%s%s\n", what, code, rows_error_string(code), code ? ": " : "", code ? rows_last_error() : "");
 }
 
-int main(int count, char **values) {
+int main(int count, char** values) {
   static _Alignas(256) char memory[3][65536];
-  rows_bundle *bundle;
+  rows_bundle* bundle;
   rows_copy_bulk_args bulk = {.X = memory[0], .Y = memory[1] + 4, .N = 64};
   rows_odd_args odd = {.X = memory[0], .Y = memory[1], .s = 2, .d = 3, .k = 200, .M = 3, .N = 128};
   rows_matmul_coop_args coop = {.A = memory[0] + 2, .B = memory[1], .C = memory[2], .M = 64, .N = 64, .K = 64};
