@@ -40,7 +40,7 @@ bench-compare: build  ## measure again and fail where a ratio fell below the rec
 	@scripts/setup.sh bench
 	@scripts/bench.sh $(BUILD) --compare
 
-test-gpu: build  ## role and tile programs against f64 references on this machine's GPU (BUDGET=120 seconds, SEED=0; needs torch)
+test-gpu: build  ## role and tile programs against f64 references, and a bundle's engine in C, on this machine's GPU (BUDGET=120 seconds, SEED=0; needs torch)
 	@python3 gpu/test_roles.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_roles.json
 	@python3 gpu/test_kernels.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_kernels.json
 	@python3 gpu/test_fuse.py --budget $(or $(BUDGET),120) --seed $(or $(SEED),0) --out $(BUILD)/test_fuse.json

@@ -317,7 +317,7 @@ Result<Files> print(const Bundle& bundle) {
   out += fmt::format(
       "\nenum {{ MAX_DIMS = {}, MAX_TENSORS = {}, MAX_RANK = {}, MAX_WORKSPACES = {}, MAX_PARAMS = {}, MAX_MAPS = {} "
       "}};\n"
-      "/* Of a dim, and of the product of a tensor's extents. */\n#define MAX_EXTENT INT64_C({})\n",
+      "/* Of a dim, and of the product of a tensor's extents. */\n#define MOST_ELEMENTS INT64_C({})\n",
       limits.dims, limits.tensors, limits.rank, limits.workspaces, limits.params, limits.maps, analysis::max_dim);
   out += code_tables(bundle) + "\n" + exprs.helpers();
   out += named(used_support(kernels), bundle.name);

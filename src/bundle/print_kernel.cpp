@@ -50,7 +50,7 @@ class KernelPrinter {
   }
   std::string error(const char* name) const { return capitals(bundle_.name) + "_" + name; }
   std::string form_name(const ir::BufferDecl& buffer) const {
-    return fmt::format("{}_{}_form", kernel_.name, buffer.name);
+    return fmt::format("form_{}_{}", kernel_.name, number_of(buffer));
   }
   std::string form(const ir::BufferDecl& buffer, ir::ParamKind kind);
   void forms();

@@ -88,9 +88,9 @@ static int arithmetic(const struct call *c, const char *what, const char *text) 
 
 //? add_dim
 static int add_dim(struct call *c, const char *name, int64_t value) {
-  if (value < 0 || value > MAX_EXTENT)
+  if (value < 0 || value > MOST_ELEMENTS)
     return fail(@@_EXTENT, "%s: %s is %lld; a dim is from 0 to %lld", c->kernel_name, name, (long long)value,
-                (long long)MAX_EXTENT);
+                (long long)MOST_ELEMENTS);
   c->dim_names[c->dim_count] = name;
   c->dims[c->dim_count++] = value;
   return @@_OK;
@@ -125,9 +125,9 @@ static int add_tensor(struct call *c, const struct tensor_form *form, const void
     if (shape[i] < 0)
       return fail(@@_EXTENT, "%s: dimension %d of %s %s is %lld", c->kernel_name, i, form->name, form->shape,
                   (long long)shape[i]);
-    if (__builtin_mul_overflow(product, shape[i] > 1 ? shape[i] : (int64_t)1, &product) || product > MAX_EXTENT)
+    if (__builtin_mul_overflow(product, shape[i] > 1 ? shape[i] : (int64_t)1, &product) || product > MOST_ELEMENTS)
       return fail(@@_EXTENT, "%s: the extents %s of %s multiply to more than %lld; extents of 0 count as 1",
-                  c->kernel_name, form->shape, form->name, (long long)MAX_EXTENT);
+                  c->kernel_name, form->shape, form->name, (long long)MOST_ELEMENTS);
     if (strides && strides[i] < 0)
       return fail(@@_EXTENT, "%s: stride %d of %s, strides %s, is %lld", c->kernel_name, i, form->name, form->strides,
                   (long long)strides[i]);

@@ -104,12 +104,12 @@ static int runs_on(int architecture, int number) {
 }
 
 static int read_device(const struct driver *d, struct device *device) {
-  enum { MAX_THREADS = 1, MAX_GRID = 5, SMS = 16, MAJOR = 75, MINOR = 76, PAGEABLE = 88, MAX_SMEM = 97 };
+  enum { MAX_THREADS = 1, GRID_X = 5, SMS = 16, MAJOR = 75, MINOR = 76, PAGEABLE = 88, MAX_SMEM = 97 };
   int number = 0, major = 0, minor = 0, status = d->context_device(&number);
   struct {
     int *into, attribute;
-  } wanted[] = {{&device->max_threads, MAX_THREADS},  {&device->max_grid[0], MAX_GRID},
-                {&device->max_grid[1], MAX_GRID + 1}, {&device->max_grid[2], MAX_GRID + 2},
+  } wanted[] = {{&device->max_threads, MAX_THREADS},  {&device->max_grid[0], GRID_X},
+                {&device->max_grid[1], GRID_X + 1}, {&device->max_grid[2], GRID_X + 2},
                 {&device->sms, SMS},                  {&major, MAJOR},
                 {&minor, MINOR},                      {&device->reaches_host_memory, PAGEABLE},
                 {&device->max_smem, MAX_SMEM}};

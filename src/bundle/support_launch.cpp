@@ -200,7 +200,7 @@ static int prepare(@_bundle *bundle, const struct kernel *kernel, const void *ar
   int result;
   c->kernel = kernel;
   c->kernel_name = kernel->name;
-  c->num.failure = NUM_OK;
+  c->num.failure = NUM_FINE;
   c->dim_count = c->tensor_count = c->workspace_count = c->map_count = c->param_count = 0;
   c->workspace_bytes = 0;
   c->blocks[0] = c->blocks[1] = c->blocks[2] = 1;

@@ -17,7 +17,7 @@ const std::vector<Helper>& all_helpers() {
   static const std::vector<Helper> all = {
       {"num_fail", {}, R"(
 static void num_fail(struct num *n, int failure) {
-  if (n->failure == NUM_OK) n->failure = failure;
+  if (n->failure == NUM_FINE) n->failure = failure;
 }
 )"},
       {"num_wrap", {}, R"(
@@ -150,7 +150,7 @@ std::string num_helpers(const std::set<std::string>& names) {
       "/* Arithmetic of launches: the first operation without a value is noted. `type`: its bits, negative where it "
       "has\n"
       " * no sign. */\n"
-      "enum { NUM_OK, NUM_OVERFLOW, NUM_DIVISION };\n"
+      "enum { NUM_FINE, NUM_OVERFLOW, NUM_DIVISION };\n"
       "struct num {\n  int failure;\n};\n";
   for (const Helper& helper : all) {
     if (wanted.contains(helper.name)) out += helper.text;
