@@ -137,6 +137,24 @@ Shape reversed(const roles::MapDecl& map, const ir::TensorView& tensor) {
   return out;
 }
 
+/// Elements narrower than a byte are moved by bytes, of which a row and what leads to the next one are to be whole.
+Diagnostics rows_of_bytes(const roles::MapDecl& map, const ir::TensorView& tensor) {
+  constexpr std::int64_t byte_bits = 8;
+  const std::int64_t bits = ir::dtype_bits(tensor.type);
+  Diagnostics diags;
+  auto whole = [&](std::int64_t elements) { return bits >= byte_bits || elements * bits % byte_bits == 0; };
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+    const bool last = d + 1 == tensor.shape.size();
+    if (whole(last ? tensor.shape[d] : tensor.strides[d])) continue;
+    diags.error(Rule::gpu_map, map.loc,
+                fmt::format("map {}: {} of {} has {} elements of {} bits, no whole bytes", map.name,
+                            last ? "a row" : fmt::format("the stride of dimension {}", d), map.tensor->name,
+                            last ? tensor.shape[d] : tensor.strides[d], bits));
+    break;
+  }
+  return diags;
+}
+
 /// L2 fetches 256 bytes for what a box asks of, where they are of one row; where rows start elsewhere, 128: on an H200
 /// a product of 8191x8193x8200 runs 1.06 times as fast (docs/performance.md, "Rows that start anywhere").
 MapPromotion promotion_of(const Shape& shape, std::size_t rank) {
@@ -192,9 +210,11 @@ std::optional<MapType> map_type(DType type) {
 
 MapSwizzle map_swizzle(roles::Swizzle swizzle) { return swizzle_info(swizzle).code; }
 
-Result<TensorMap> encode_map(const Driver& driver, const roles::MapDecl& map, const ir::TensorView& tensor) {
+Result<TensorMap> encode_map(const Driver& driver, const roles::MapDecl& map, const ir::TensorView& of) {
   TensorMap encoded{};
-  if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) return encoded;
+  if (std::find(of.shape.begin(), of.shape.end(), 0) != of.shape.end()) return encoded;
+  if (Diagnostics wrong = rows_of_bytes(map, of); wrong.has_errors()) return wrong;
+  const ir::TensorView tensor = ir::bytes_of(of);
   Diagnostics wrong = Checker(map, tensor).run();
   if (wrong.has_errors()) return wrong;
   Shape shape = reversed(map, tensor);

@@ -13,6 +13,9 @@ struct TensorView {
   std::vector<std::int64_t> strides;  ///< elements, one a dimension, >= 0
 };
 
+/// The bytes of a tensor whose elements are narrower than that, where each of its rows has whole ones.
+TensorView bytes_of(const TensorView& view);
+
 /// A scalar argument: integers and bool in `i` (u64 as the same bits), floats in `f`.
 struct ScalarValue {
   DType type = DType::i64;

@@ -108,6 +108,8 @@ SmemTile smem_tile(const roles::SmemDecl& smem) {
   return {rows, columns, ir::dtype_bits(smem.buffer->type), span_of(smem.swizzle), smem.buffer->pad, copies};
 }
 
-TmaBox tma_box(const roles::MapDecl& map) { return {map.box, ir::dtype_bits(map.tensor->type), span_of(map.swizzle)}; }
+TmaBox tma_box(const roles::MapDecl& map) {
+  return {map.box, ir::dtype_bits(roles::moved_type(map)), span_of(map.swizzle)};
+}
 
 }  // namespace plait::layout

@@ -13,8 +13,10 @@ Lowering::Boxes Lowering::boxes_of(const Region& global, const Buffer& buffer, s
   std::vector<std::int64_t> shape = static_shape(*buffer);
   Boxes made;
   made.dims = tile_dims(global, shape);
-  roles::Swizzle swizzle = placed_.shared.at(buffer.get()).swizzle;
-  std::int64_t span = roles::swizzle_span(swizzle) * 8 / dtype_bits(buffer->type);
+  const place::SharedHome& home = placed_.shared.at(buffer.get());
+  roles::Swizzle swizzle = home.swizzle;
+  if (home.packed) shape.back() = place::row_bytes(buffer);
+  std::int64_t span = roles::swizzle_span(swizzle) * 8 / dtype_bits(slot_type(*buffer));
   made.columns = std::min(shape.back(), span == 0 ? kMaxBox : span);
   made.rows = (shape.size() > 1 ? shape[shape.size() - 2] : 1) / share;
   made.height = std::min(made.rows, kMaxBox);

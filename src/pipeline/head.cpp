@@ -54,13 +54,18 @@ void Lowering::head() {
 namespace {
 
 /// TMA writes to multiples of 128 bytes: rows that nothing uses fill a slot up.
-void pad_slot(std::vector<std::int64_t>& shape, const BufferDecl& buffer) {
+void pad_slot(std::vector<std::int64_t>& shape, DType type) {
   constexpr std::int64_t kBits = 128 * 8;
-  auto bits = [&] { return shape[0] * shape[1] * dtype_bits(buffer.type); };
+  auto bits = [&] { return shape[0] * shape[1] * dtype_bits(type); };
   while (bits() % kBits != 0) ++shape[0];
 }
 
 }  // namespace
+
+/// Of what a tile in a ring is made: elements narrower than a byte lie as they came, in bytes.
+DType Lowering::slot_type(const BufferDecl& buffer) const {
+  return placed_.shared.at(&buffer).packed ? DType::u8 : buffer.type;
+}
 
 /// Tiles that are loaded once a work item are loaded ahead for the next one where blocks stay and memory is left.
 void Lowering::declare_rings() {
@@ -77,10 +82,12 @@ void Lowering::declare_rings() {
     for (const Buffer& buffer : ring.buffers) {
       std::vector<std::int64_t> shape = static_shape(*buffer);
       if (shape.size() == 1) shape.insert(shape.begin(), 1);
-      if (ring.depth > 1 && !ring.own) pad_slot(shape, *buffer);
+      const place::SharedHome& home = placed_.shared.at(buffer.get());
+      if (home.packed) shape.back() = place::row_bytes(buffer);
+      const DType type = slot_type(*buffer);
+      if (ring.depth > 1 && !ring.own) pad_slot(shape, type);
       shape.insert(shape.begin(), ring.depth);
-      tiles.push_back(
-          b_.smem(fresh_in_head(buffer->name), buffer->type, shape, {placed_.shared.at(buffer.get()).swizzle}));
+      tiles.push_back(b_.smem(fresh_in_head(buffer->name), type, shape, {home.swizzle}));
       tiles_[buffer.get()] = tiles.back();
     }
     channels_.push_back(

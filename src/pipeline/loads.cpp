@@ -77,6 +77,10 @@ void Lowering::load_tile(const Stmt& stmt, std::size_t ring) {
   Boxes boxes = boxes_of(src, buffer, together ? blocks : 1);
   Values begin;
   for (const Range& range : src.ranges) begin.push_back(scalars_.index(range.begin));
+  if (placed_.shared.at(buffer.get()).packed) {
+    Value& column = begin[boxes.dims.column()];
+    column = column / (8 / dtype_bits(buffer->type));
+  }
   ExprRef mask = together ? typed_int(DType::i32, (1 << blocks) - 1) : nullptr;
   std::optional<Value> shift;
   if (together) shift = boxes.rows * Value(b_.builtins().cluster_rank);

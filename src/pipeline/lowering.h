@@ -260,11 +260,13 @@ class Lowering {
 
   // memory.cpp, apart.cpp: buffers in shared memory that no ring fills
   void declare_homes();
+  ir::DType slot_type(const ir::BufferDecl& buffer) const;
   void declare_home(const ir::Buffer& buffer, std::int64_t copies);
   void declare_parts(const ir::TileOp& op);
   void fit_rings();
   roles::SmemRef place_of(const ir::Buffer& buffer, const Values& index);
   Value read(const ir::Buffer& buffer, const Values& index);
+  Value read_packed(const ir::Buffer& buffer, const Values& index);
   bool overlaps(const ir::Body& body) const;
   /// Columns of the tile in which the rows of a fragment stand in memory, each thread that has a row writing one.
   static std::int64_t spread_columns(const roles::FragmentDecl& of) {

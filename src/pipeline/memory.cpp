@@ -143,9 +143,22 @@ roles::SmemRef Lowering::place_of(const Buffer& buffer, const Values& index) {
   return tile(buffer, place);
 }
 
+/// An element narrower than a byte, which shares one with its neighbours, the first in the lowest bits.
+Value Lowering::read_packed(const Buffer& buffer, const Values& index) {
+  const int bits = dtype_bits(buffer->type), each = 8 / bits;
+  Values place = index;
+  Value column = place.back();
+  place.back() = column / each;
+  roles::SmemRef ref = place_of(buffer, place);
+  Value byte = roles::build::element(ref.smem, Values(ref.index.begin(), ref.index.end()));
+  return roles::build::cast(buffer->type, byte >> roles::build::cast(DType::u8, column % each * bits));
+}
+
 /// An element of a tensor, or of a buffer in shared memory.
 Value Lowering::read(const Buffer& buffer, const Values& index) {
   if (buffer->scope == Scope::global) return roles::build::element(buffer, index);
+  auto home = placed_.shared.find(buffer.get());
+  if (home != placed_.shared.end() && home->second.packed) return read_packed(buffer, index);
   roles::SmemRef ref = place_of(buffer, index);
   Value value = roles::build::element(ref.smem, Values(ref.index.begin(), ref.index.end()));
   return stored_as(buffer->type) == buffer->type ? value : roles::build::cast(buffer->type, value);

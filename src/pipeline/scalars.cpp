@@ -76,7 +76,16 @@ Value Scalars::variable(const Var& var) {
   return roles::build::cast(DType::i32, var);
 }
 
+/// A quotient or remainder of a sum without what the domain decides: in a loop over tiles the number of a group of
+/// elements is that of the tile, whatever the element. The same expression where nothing is decided.
+ExprRef Scalars::divided(const ExprRef& expr, const Binary& node) const {
+  const bool divides = node.op == BinaryOp::div || node.op == BinaryOp::mod;
+  const bool composed = std::holds_alternative<Binary>(node.a->node);
+  return divides && composed && as_int(node.b) ? analysis::simplify(expr, domain_) : expr;
+}
+
 Value Scalars::binary(const ExprRef& expr, const Binary& node, const Element& element) {
+  if (ExprRef simple = divided(expr, node); simple != expr) return convert(simple, element);
   Value a = convert(node.a, element), b = convert(node.b, element);
   if (node.a->type != DType::i64) return made_binary(node.op, a, b, expr->loc);
   bool narrow = type_of(a) == DType::i32 && type_of(b) == DType::i32;

@@ -62,6 +62,7 @@ class Scalars {
  private:
   bool fits(const ir::ExprRef& expr);
   Value binary(const ir::ExprRef& expr, const ir::Binary& node, const Element& element);
+  ir::ExprRef divided(const ir::ExprRef& expr, const ir::Binary& node) const;
   Value cast(const ir::ExprRef& expr, const ir::Cast& node, const Element& element);
   Value variable(const ir::Var& var);
 

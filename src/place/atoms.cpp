@@ -88,6 +88,8 @@ void Placer::load_shared(const Copy& copy) {
   if (!why.empty())
     return by_threads(copy.stmt, fmt::format("`{}` is loaded where the program says, not ahead,", tile), why);
   CopyAtom atom{CopyWay::tma_load};
+  if (by_tma && dtype_bits(copy.dst.buffer->type) < 8)
+    placed_.shared[copy.dst.buffer.get()] = {packed_swizzle(copy.dst.buffer), true};
   if (!by_tma) atom = {CopyWay::cp_async_load, cp_async_piece(copy.src)};
   if (!no_box.empty())
     remark(copy.stmt->loc,

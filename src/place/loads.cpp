@@ -17,6 +17,13 @@ constexpr int kLeastPiece = 4;
 
 }  // namespace
 
+std::int64_t row_bytes(const Buffer& tile) { return static_shape(*tile).back() * dtype_bits(tile->type) / 8; }
+
+roles::Swizzle packed_swizzle(const Buffer& tile) {
+  constexpr std::int64_t line = 128;
+  return tile->shape.size() > 1 && row_bytes(tile) % line == 0 ? roles::Swizzle::b128 : roles::Swizzle::none;
+}
+
 bool is_multiple(const ExprRef& expr, std::int64_t unit) {
   if (unit == 1) return true;
   auto form = analysis::affine(expr);
@@ -32,7 +39,6 @@ std::string Placer::load_obstacle(const Region& global, const Region& tile, cons
   if (!is_zero(attrs.pad)) return "it is padded with other than zero";
   if (tensor->type != buffer->type)
     return fmt::format("it converts {} to {}", dtype_name(tensor->type), dtype_name(buffer->type));
-  if (dtype_bits(tensor->type) < 8) return fmt::format("it moves elements of {} bits", dtype_bits(tensor->type));
   if (!tensor->strides.empty() && as_int(tensor->strides.back()) != 1)
     return "the last stride of the tensor is not known to be 1";
   auto extents = literal_extents(global);
@@ -48,16 +54,53 @@ std::string Placer::load_obstacle(const Region& global, const Region& tile, cons
   return {};
 }
 
+/// Why a tile of elements narrower than a byte cannot stay as TMA brings it; empty where it can. What reads its elements
+/// finds them in their bytes; nothing else does.
+std::string Placer::packed_use(const Buffer& tile) const {
+  std::string why;
+  int copies = 0;
+  walk(kernel_.body, [&](const Stmt& stmt) {
+    if (const auto* op = std::get_if<TileOp>(&stmt.node)) {
+      for (std::size_t i = 0; i < op->operands.size(); ++i) {
+        if (op->operands[i].buffer != tile) continue;
+        if (op->kind != OpKind::copy || i == 0) why = fmt::format("{} uses its elements", op_info(op->kind).name);
+        ++copies;
+      }
+    }
+    const auto* store = std::get_if<Store>(&stmt.node);
+    if (store != nullptr && store->buffer == tile) why = "its elements are written one by one";
+  });
+  return why.empty() && copies > 1 ? "several copies fill it" : why;
+}
+
+/// The same of the copy that loads it.
+std::string Placer::packed_obstacle(const Region& global, const Region& tile) const {
+  const int bits = dtype_bits(tile.buffer->type);
+  std::string what = fmt::format("it moves elements of {} bits", bits);
+  if (is_float(tile.buffer->type)) return what;
+  if (placed_.assumptions.ragged.contains(global.buffer->name))
+    return fmt::format("{}, and a row of `{}` is no multiple of 16 bytes", what, global.buffer->name);
+  if (!is_multiple(global.ranges.back().begin, 8 / bits)) return what + " from within a byte";
+  std::string use = packed_use(tile.buffer);
+  return use.empty() ? "" : fmt::format("{}, and {}", what, use);
+}
+
 /// Why TMA cannot move this tile; empty where it can.
 std::string Placer::tma_obstacle(const Region& global, const Region& tile, const CopyAttrs& attrs) const {
   const Buffer& buffer = tile.buffer;
   if (placed_.assumptions.unaligned.contains(global.buffer->name))
     return fmt::format("the rows of `{}` do not start at multiples of 16 bytes", global.buffer->name);
   if (std::string why = load_obstacle(global, tile, attrs); !why.empty()) return why;
+  const bool packed = dtype_bits(buffer->type) < 8;
+  if (packed) {
+    if (std::string why = packed_obstacle(global, tile); !why.empty()) return why;
+  }
   if (global.buffer->shape.size() > kMaxRank)
     return fmt::format("the tensor has {} dimensions", global.buffer->shape.size());
   std::vector<std::int64_t> shape = static_shape(*buffer);
-  bool swizzled = placed_.shared.at(buffer.get()).swizzle != roles::Swizzle::none;
+  if (packed) shape.back() = row_bytes(buffer);
+  roles::Swizzle swizzle = packed ? packed_swizzle(buffer) : placed_.shared.at(buffer.get()).swizzle;
+  bool swizzled = swizzle != roles::Swizzle::none;
   if (!swizzled && shape.size() == 2 && shape[0] > 1 && shape[1] > kMaxBox)
     return fmt::format("its rows of {} elements are wider than a box", shape[1]);
   // A row of several boxes: each begins where TMA can write.
@@ -65,7 +108,7 @@ std::string Placer::tma_obstacle(const Region& global, const Region& tile, const
   std::int64_t columns = std::min(shape.back(), kMaxBox);
   while (shape.back() % columns != 0) --columns;
   const bool cut = !swizzled && columns < shape.back();
-  if (cut && columns * dtype_bits(buffer->type) / 8 % kBoxAlignment != 0)
+  if (cut && columns * std::max(dtype_bits(buffer->type), 8) / 8 % kBoxAlignment != 0)
     return fmt::format("its row of {} elements has no equal boxes that begin at multiples of {} bytes", shape.back(),
                        kBoxAlignment);
   return {};
@@ -88,6 +131,10 @@ int Placer::cp_async_piece(const Region& global) const {
 /// Why cp.async cannot move this tile; empty where it can, in pieces of 16, 8 or 4 bytes.
 std::string Placer::cp_async_obstacle(const Region& global, const Region& tile, const CopyAttrs& attrs) const {
   if (std::string why = load_obstacle(global, tile, attrs); !why.empty()) return why;
+  if (dtype_bits(tile.buffer->type) < 8) {
+    std::string packed = is_hopper(placed_.device) ? packed_obstacle(global, tile) : "";
+    return !packed.empty() ? packed : fmt::format("it moves elements of {} bits", dtype_bits(tile.buffer->type));
+  }
   if (cp_async_piece(global) < kLeastPiece)
     return fmt::format("no {} bytes of a row of `{}` are known to be aligned together", kLeastPiece,
                        global.buffer->name);

@@ -52,6 +52,7 @@ struct Remark {
 /// A tile in shared memory; with a swizzle TMA and wgmma can use it.
 struct SharedHome {
   roles::Swizzle swizzle = roles::Swizzle::none;
+  bool packed = false;  ///< elements narrower than a byte share bytes, as in the tensor that TMA loads them from
 };
 
 /// A tile in registers: rows are shared out evenly over the replicas.
@@ -132,6 +133,9 @@ bool is_multiple(const ir::ExprRef& expr, std::int64_t unit);
 
 /// What elements outside of a tensor read as, as a literal of the tensor's type; null where it is no value of it.
 ir::ExprRef pad_as(ir::DType type, const ir::ExprRef& pad);
+
+/// Bytes of a row of the tile as it lies in a tensor.
+std::int64_t row_bytes(const ir::Buffer& tile);
 
 /// The widest swizzle whose span divides a row of so many bytes; none below 32 bytes.
 roles::Swizzle widest_swizzle(std::int64_t row_bytes);

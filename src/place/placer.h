@@ -87,6 +87,8 @@ class Placer {
   void move_fragment(const Copy& copy);
   std::string load_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   std::string tma_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
+  std::string packed_obstacle(const ir::Region& global, const ir::Region& tile) const;
+  std::string packed_use(const ir::Buffer& tile) const;
   std::string cp_async_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   int cp_async_piece(const ir::Region& global) const;
   int piece_of(const ir::Buffer& fragment, ir::DType type) const;
@@ -124,6 +126,8 @@ class Placer {
 std::optional<std::vector<std::int64_t>> literal_extents(const ir::Region& region);
 /// The extents without those of 1.
 std::vector<std::int64_t> folded(const std::vector<std::int64_t>& extents);
+/// Of a packed tile: rows of fewer bytes than the banks have lie in different ones as they are.
+roles::Swizzle packed_swizzle(const ir::Buffer& tile);
 /// What tensor cores multiply unasked.
 bool is_product_type(ir::DType type);
 /// Elements in the widest access; of types narrower than a byte as of bytes.

@@ -204,7 +204,7 @@ class OfTma {
         return out;
       }
       const std::vector<std::int64_t>& box = load.map->box;
-      const ir::BufferDecl& tensor = *load.map->tensor;
+      const ir::DType type = roles::moved_type(*load.map);
       // Each round takes the next boxes of a tensor that is as wide as they are.
       std::size_t along = row_of(box);
       std::vector<std::string> shape, at;
@@ -212,7 +212,7 @@ class OfTma {
         shape.push_back(d == along ? fmt::format("counters_ * rounds_ * {}", 2 * box[d]) : fmt::format("{}", box[d]));
         at.push_back(d == along ? fmt::format("(block * 2 * rounds_ + {{2}}) * {}", box[d]) : "0");
       }
-      tensors += fmt::format("X{}_: in {}[{}], ", i, ir::dtype_name(tensor.type), fmt::join(shape, ", "));
+      tensors += fmt::format("X{}_: in {}[{}], ", i, ir::dtype_name(type), fmt::join(shape, ", "));
       maps += fmt::format("  map X{0}_map_ = X{0}_ box [{1}]{2}\n", i, extents(box),
                           roles::swizzle_text(load.map->swizzle));
       std::vector<std::int64_t> tile = ir::static_shape(*load.dst.smem->buffer);
@@ -224,7 +224,7 @@ class OfTma {
       std::int64_t row = index_of(boxes_[i], 2), column = index_of(boxes_[i], 1);
       copies += fmt::format("{{1}}tma_load {5}[{{0}} % {1}, {2}, {3}] <- X{0}_map_[{4}] on full_[{{0}} % {1}]\n", i,
                             kAhead, row, column, fmt::join(at, ", "), name);
-      bytes_ += bytes_of(box, tensor.type);
+      bytes_ += bytes_of(box, type);
     }
     out.text = head(out, tensors, program_.device) + maps + tiles + barriers() + body(copies);
     return out;

@@ -82,6 +82,7 @@ Value operator<=(const Value& a, const Value& b) { return binary(BinaryOp::le, a
 Value operator>(const Value& a, const Value& b) { return binary(BinaryOp::gt, a, b); }
 Value operator>=(const Value& a, const Value& b) { return binary(BinaryOp::ge, a, b); }
 Value operator&(const Value& a, const Value& b) { return binary(BinaryOp::bit_and, a, b); }
+Value operator>>(const Value& a, const Value& b) { return binary(BinaryOp::shr, a, b); }
 Value operator&&(const Value& a, const Value& b) { return binary(BinaryOp::logical_and, a, b); }
 Value operator||(const Value& a, const Value& b) { return binary(BinaryOp::logical_or, a, b); }
 Value operator-(const Value& a) { return unary(ir::UnaryOp::neg, a); }

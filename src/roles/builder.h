@@ -48,6 +48,7 @@ Value operator<=(const Value& a, const Value& b);
 Value operator>(const Value& a, const Value& b);
 Value operator>=(const Value& a, const Value& b);
 Value operator&(const Value& a, const Value& b);
+Value operator>>(const Value& a, const Value& b);
 Value operator&&(const Value& a, const Value& b);  ///< `and`; both sides are built, as always
 Value operator||(const Value& a, const Value& b);
 Value operator-(const Value& a);

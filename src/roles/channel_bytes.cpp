@@ -61,7 +61,7 @@ class Bytes {
   Sum of(const TmaLoad& s) const {
     if (s.channel.channel != item_.channel) return 0;
     if (!same(s.channel)) return std::nullopt;
-    std::int64_t bits = ir::dtype_bits(s.map->tensor->type);
+    std::int64_t bits = ir::dtype_bits(moved_type(*s.map));
     for (std::int64_t extent : s.map->box) {
       if (extent < 1 || bits > kMaxTraffic / extent) return std::nullopt;
       bits *= extent;

@@ -53,7 +53,9 @@ struct ChannelDecl {
 };
 using Channel = std::shared_ptr<const ChannelDecl>;
 
-/// A TMA descriptor over a tensor parameter: `box` elements a dimension of the tensor, innermost last.
+/// A TMA descriptor over a tensor parameter: `box` elements a dimension of the tensor, innermost last. Of a tensor whose
+/// elements are narrower than a byte it moves the bytes: the last extent of the box, the last coordinate of a copy and
+/// the tile (u8) count those.
 struct MapDecl {
   std::string name;
   ir::Buffer tensor;
@@ -62,6 +64,12 @@ struct MapDecl {
   Loc loc;
 };
 using Map = std::shared_ptr<const MapDecl>;
+
+/// Of what the boxes of a map are made.
+inline ir::DType moved_type(const MapDecl& map) {
+  constexpr int byte_bits = 8;
+  return ir::dtype_bits(map.tensor->type) < byte_bits ? ir::DType::u8 : map.tensor->type;
+}
 
 /// How the elements of a fragment lie in the registers of a role's threads (src/layout gives the maps).
 enum class FragmentKind {

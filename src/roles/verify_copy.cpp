@@ -43,7 +43,7 @@ class Copies {
 
   // Shared by the copies
   void box(const Met& met, const MapDecl& map, const SmemRef& ref);
-  bool same_type(const Met& met, Rule rule, const SmemRef& ref, const ir::Buffer& tensor);
+  bool same_type(const Met& met, Rule rule, const SmemRef& ref, const ir::Buffer& tensor, ir::DType type);
   void bulk(const Met& met, const SmemRef& ref, const ir::Buffer& tensor, const ExprRef& bytes);
   void barrier(const Met& met, const MbarRef& ref);
   void fragment(const Met& met, const SmemRef& ref, const ir::BufferDecl& buffer) {
@@ -145,17 +145,26 @@ void Copies::workspace_used(const WorkspaceDecl& workspace) {
 
 // ---- Copies --------------------------------------------------------------------------------------------------------
 
-bool Copies::same_type(const Met& met, Rule rule, const SmemRef& ref, const ir::Buffer& tensor) {
-  if (ref.smem->buffer->type == tensor->type) return true;
+/// Whether the tile is of the type in which the tensor's elements are moved.
+bool Copies::same_type(const Met& met, Rule rule, const SmemRef& ref, const ir::Buffer& tensor, ir::DType type) {
+  if (ref.smem->buffer->type == type) return true;
+  std::string_view own = ir::dtype_name(ref.smem->buffer->type);
+  if (type != tensor->type) {
+    error(rule, ref.loc, met,
+          fmt::format("`{}` is of {}, and of `{}`, of {}, the bytes are moved", ref.smem->buffer->name, own,
+                      tensor->name, ir::dtype_name(tensor->type)),
+          fmt::format("make the tile one of {}", ir::dtype_name(type)));
+    return false;
+  }
   error(rule, ref.loc, met,
-        fmt::format("`{}` is of {}, and `{}` of {}", ref.smem->buffer->name, ir::dtype_name(ref.smem->buffer->type),
-                    tensor->name, ir::dtype_name(tensor->type)),
+        fmt::format("`{}` is of {}, and `{}` of {}", ref.smem->buffer->name, own, tensor->name,
+                    ir::dtype_name(tensor->type)),
         "copies do not convert: give both the same type");
   return false;
 }
 
 void Copies::box(const Met& met, const MapDecl& map, const SmemRef& ref) {
-  if (!same_type(met, Rule::map_tile, ref, map.tensor)) return;
+  if (!same_type(met, Rule::map_tile, ref, map.tensor, moved_type(map))) return;
   layout::TmaBox box = layout::tma_box(map);
   TilePlace place = place_of(ref, met.ranges);
   if (!inside(check_, ref, place, box.rows(), box.extents.back())) return;
@@ -198,7 +207,7 @@ void Copies::check(const Met& met, const TmaLoad& s) {
 }
 
 void Copies::bulk(const Met& met, const SmemRef& ref, const ir::Buffer& tensor, const ExprRef& bytes) {
-  if (!same_type(met, Rule::bulk_bytes, ref, tensor)) return;
+  if (!same_type(met, Rule::bulk_bytes, ref, tensor, tensor->type)) return;
   layout::SmemTile tile = layout::smem_tile(*ref.smem);
   if (tile.span != 0) {
     return error(Rule::bulk_bytes, ref.loc, met,
@@ -227,7 +236,7 @@ void Copies::bulk(const Met& met, const SmemRef& ref, const ir::Buffer& tensor, 
 void Copies::check(const Met& met, const CpAsync& s) {
   if (s.piece != 16 && s.piece != 8 && s.piece != 4)
     return error(Rule::cp_async_tile, s.dst.loc, met, fmt::format("pieces of {} bytes", s.piece), "write 16, 8 or 4");
-  if (!same_type(met, Rule::cp_async_tile, s.dst, s.src.tensor)) return;
+  if (!same_type(met, Rule::cp_async_tile, s.dst, s.src.tensor, s.src.tensor->type)) return;
   layout::SmemTile tile = layout::smem_tile(*s.dst.smem);
   std::int64_t bytes = s.columns * tile.bits / 8;
   if (s.rows < 1 || s.columns < 1 || bytes % s.piece != 0) {

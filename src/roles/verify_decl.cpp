@@ -188,10 +188,6 @@ void Declarations::box(const MapDecl& map) {
                              tensor.name, tensor.shape.size()),
                  "write one extent for each dimension of the tensor");
   }
-  if (ir::dtype_bits(tensor.type) < 8)
-    return error(
-        Rule::map_box, map.loc,
-        fmt::format("`{}` has elements of {} bits; TMA takes whole bytes", tensor.name, ir::dtype_bits(tensor.type)));
   clean(check_, Rule::map_box, map.loc, fmt::format("the box of `{}`", map.name),
         layout::box_error(layout::tma_box(map)));
 }

@@ -397,7 +397,7 @@ Diagnostics check_maps(const Code& code) {
   Diagnostics diags;
   for (const MapCode& map : code.maps) {
     const ir::TensorView& view = code.tensors[static_cast<std::size_t>(map.tensor)].view;
-    bool fits = view.strides.back() == 1;
+    bool fits = view.strides.back() == 1 && view.shape.back() * ir::dtype_bits(view.type) % 8 == 0;
     for (std::size_t d = 0; d + 1 < view.strides.size(); ++d)
       fits = fits && view.strides[d] * ir::dtype_bits(view.type) % 128 == 0;
     if (fits) continue;

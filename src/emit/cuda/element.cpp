@@ -4,6 +4,7 @@
 #include <map>
 
 #include "emit/cuda/eager.h"
+#include "emit/cuda/pairs.h"
 #include "ir/visit.h"
 
 namespace plait::emit::cuda {
@@ -70,6 +71,13 @@ class EachElements : public Elements {
     if (of_column) at = fmt::format("({}) % {} * {}", column_slot_text(e_, *each_.domain, i()), per_register, bits);
     std::string code = at == "0" ? place(*f) : fmt::format("{} >> {}", place(*f), at);
     return from_code(e_, type, ir::is_bool(type) ? fmt::format("({} & 255u)", code) : code);
+  }
+
+  /// The register that holds the element and its neighbour, where it lies as those of the domain do.
+  std::optional<std::string> whole(const ir::Load& load) {
+    roles::Fragment f = load.buffer->scope == ir::Scope::fragment ? fragment_of(each_, load.buffer, e_) : nullptr;
+    if (!f || packed(*f) != step_ || roles::is_side(f->kind) != roles::is_side(each_.domain->kind)) return {};
+    return place(*f);
   }
 
   /// Where C++ evaluates one arm alone, threads part at each element and wait for its reads one by one.
@@ -158,14 +166,32 @@ class Each {
     int elements = fragment_shape(e_, *each_.domain).elements;
     e_.line("#pragma unroll");
     e_.open(fmt::format("for (int i = 0; i < {}; {})", elements, step_ == 1 ? "++i" : fmt::format("i += {}", step_)));
-    for (int sub = 0; sub < step_; ++sub) {
-      EachElements texts(e_, each_, step_, sub);
-      for (std::size_t n = 0; n < each_.stores.size(); ++n) store(texts, n, sub);
-    }
+    if (!pairs()) elements_apart();
     e_.close();
   }
 
  private:
+  /// All of the step's elements at once, where they are one register.
+  bool pairs() {
+    const roles::ElementStore& store = each_.stores.front();
+    ir::DType type = store.fragment->buffer->type;
+    bool halves = type == ir::DType::f16 || type == ir::DType::bf16;
+    if (each_.stores.size() != 1 || step_ != 2 || !halves || packed(*store.fragment) != 2) return false;
+    Stored stored = stored_value(each_, 0);
+    EachElements low(e_, each_, step_, 0), high(e_, each_, step_, 1);
+    auto whole = [&](const ir::Load& load) { return low.whole(load); };
+    auto text = pair_text(e_, type, stored.value, {each_, low, high, whole});
+    if (text) e_.line(fmt::format("{} = {};", low.place(*store.fragment), *text));
+    return text.has_value();
+  }
+
+  void elements_apart() {
+    for (int sub = 0; sub < step_; ++sub) {
+      EachElements texts(e_, each_, step_, sub);
+      for (std::size_t n = 0; n < each_.stores.size(); ++n) store(texts, n, sub);
+    }
+  }
+
   void store(EachElements& texts, std::size_t n, int sub) {
     const roles::Fragment& to = each_.stores[n].fragment;
     Stored stored = stored_value(each_, n);

@@ -288,6 +288,7 @@ Table make_table() {
   add_barriers(table);
   add_copies(table);
   add_matrix(table);
+  add_pair_helpers(table);
   return table;
 }
 

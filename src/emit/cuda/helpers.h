@@ -13,5 +13,7 @@ using HelperTable = std::unordered_map<std::string, HelperText>;
 void add_number_helpers(HelperTable& table);
 /// Elements that share a register or a byte, and atomics (helpers_element.cpp).
 void add_element_helpers(HelperTable& table);
+/// Two elements of 16 bits at once (helpers_pairs.cpp).
+void add_pair_helpers(HelperTable& table);
 
 }  // namespace plait::emit::cuda
