@@ -9,13 +9,16 @@ namespace plait::pipeline {
 
 using namespace ir;
 
-/// Why the product cannot be under way while the next iteration issues its own; empty where it can.
+/// Why the product cannot be under way while the next iteration does something else, up to its own product or another
+/// one that adds to the same result; empty where it can.
 std::string Lowering::flight_obstacle(const For& loop, const std::vector<Step>& list, const Step& product) const {
   if (!counts_iterations(loop)) return "the loop does not count from 0 by 1";
   Touched own = touched(*product.stmt);
+  bool overlaps = false, last = false;  // something stands before what awaits it; the product has been met
   for (const Step& step : list) {
     auto ring = rings_.filled_by_reader(*step.stmt);
     if (ring && rings_.reads(*product.stmt, *ring)) return "the threads that compute load what it reads";
+    if (step.stmt == product.stmt) last = true;
     if (step.stmt == product.stmt || rings_.filled_by(*step.stmt)) continue;
     bool multiplies = false;
     auto note = [&](const Stmt& stmt) {
@@ -24,8 +27,13 @@ std::string Lowering::flight_obstacle(const For& loop, const std::vector<Step>& 
     };
     note(*step.stmt);
     for_each_body_of(*step.stmt, [&](const Body& body) { walk(body, note); });
-    if (multiplies) return fmt::format("line {} multiplies too", step.stmt->loc.line);
-    if (in_conflict(own, touched(*step.stmt))) return fmt::format("line {} needs it", step.stmt->loc.line);
+    const Touched use = touched(*step.stmt);
+    const bool awaits = in_conflict(own, use);
+    const bool adds = std::holds_alternative<TileOp>(step.stmt->node) && use.writes == own.writes && !last;
+    if (multiplies && !(adds && overlaps)) return fmt::format("line {} multiplies too", step.stmt->loc.line);
+    const bool needs = !multiplies && in_conflict({{}, own.writes}, use);
+    if (awaits && (needs || !overlaps)) return fmt::format("line {} needs it", step.stmt->loc.line);
+    overlaps = overlaps || (!awaits && !std::holds_alternative<Let>(step.stmt->node));
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "graph/work.h"
 #include "plan/edges.h"
@@ -35,6 +36,7 @@ class Rules {
       if (it == broken.end()) break;
       take_back(it->edge);
     }
+    if (stages >= 2 && graph_.jump == nullptr) leave_in_flight();
     return {std::move(plan_), std::move(reasons_)};
   }
 
@@ -128,6 +130,28 @@ class Rules {
       plan_.slots[i].order = (plan_.slots[i].order + movables) % count;
       if (!moved_[i]) --plan_.slots[i].stage;
     }
+  }
+
+  /// Products of one sum that each multiply a fragment of their own, which the iteration makes before: while one is under
+  /// way the next one's fragment is made, and that of the next iteration's first while the last one is.
+  void leave_in_flight() {
+    std::set<const ir::BufferDecl*> made, lefts, sums;
+    std::optional<std::size_t> last;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto* op = std::get_if<ir::TileOp>(&graph_.nodes[i].stmt->node);
+      if (op == nullptr || op->kind != ir::OpKind::gemm) {
+        for (const graph::Use& use : graph_.nodes[i].writes) made.insert(use.buffer.get());
+        continue;
+      }
+      const ir::Buffer& left = op->operands[0].buffer;
+      bool own = left->scope == ir::Scope::fragment && made.contains(left.get()) && lefts.insert(left.get()).second;
+      if (!own || !graph_.nodes[i].async) return;
+      sums.insert(op->operands[2].buffer.get());
+      last = i;
+    }
+    if (!last || lefts.size() < 2 || sums.size() != 1 || !device_.has(machine::Feature::wgmma)) return;
+    plan_.slots[*last].in_flight = 1;
+    plan_.versions = versions_for(graph_, plan_.slots);
   }
 
   void take_back(const graph::Edge& edge) {

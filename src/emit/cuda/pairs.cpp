@@ -27,10 +27,12 @@ bool is_small_integer(DType type) {
   return ir::is_integer(type) && !ir::is_bool(type) && ir::dtype_bits(type) <= kByteBits;
 }
 
-/// An integer of a few bits out of a byte in shared memory: `i4(T[…, c / 2] >> u8(c % 2 * 4))`.
+/// An integer of a few bits out of a byte in shared memory: `i4(T[…, c / 2] >> u8(c % 2 * 4))`, or with the column
+/// `n + c` of a literal n.
 struct PackedElement {
   const ir::Load* byte = nullptr;
   ir::Var column;
+  std::int64_t first = 0;
 };
 
 const ir::Binary* binary_of(const ir::ExprRef& expr, ir::BinaryOp op) {
@@ -38,11 +40,18 @@ const ir::Binary* binary_of(const ir::ExprRef& expr, ir::BinaryOp op) {
   return node != nullptr && node->op == op ? node : nullptr;
 }
 
-/// The variable that is divided by the literal.
-ir::Var divided(const ir::ExprRef& expr, ir::BinaryOp op, std::int64_t by) {
+/// The column that is divided by the literal.
+PackedElement divided(const ir::ExprRef& expr, ir::BinaryOp op, std::int64_t by) {
   const ir::Binary* node = binary_of(expr, op);
-  const auto* ref = node == nullptr ? nullptr : std::get_if<ir::VarRef>(&node->a->node);
-  return ref != nullptr && ir::as_int(node->b) == by ? ref->var : nullptr;
+  if (node == nullptr || ir::as_int(node->b) != by) return {};
+  PackedElement found;
+  const ir::ExprRef* column = &node->a;
+  if (const ir::Binary* sum = binary_of(node->a, ir::BinaryOp::add); sum != nullptr && ir::as_int(sum->a)) {
+    found.first = *ir::as_int(sum->a);
+    column = &sum->b;
+  }
+  if (const auto* ref = std::get_if<ir::VarRef>(&(*column)->node)) found.column = ref->var;
+  return found;
 }
 
 std::optional<PackedElement> packed_element(const ir::ExprRef& value) {
@@ -57,9 +66,11 @@ std::optional<PackedElement> packed_element(const ir::ExprRef& value) {
     return {};
   const ir::Binary* scaled = binary_of(count->a, ir::BinaryOp::mul);
   if (scaled == nullptr || ir::as_int(scaled->b) != bits) return {};
-  ir::Var column = divided(scaled->a, ir::BinaryOp::mod, kByteBits / bits);
-  if (column == nullptr || column != divided(byte->index.back(), ir::BinaryOp::div, kByteBits / bits)) return {};
-  return PackedElement{byte, column};
+  PackedElement within = divided(scaled->a, ir::BinaryOp::mod, kByteBits / bits);
+  PackedElement found = divided(byte->index.back(), ir::BinaryOp::div, kByteBits / bits);
+  if (found.column == nullptr || found.column != within.column || found.first != within.first) return {};
+  found.byte = byte;
+  return found;
 }
 
 /// Prints one pair.
@@ -102,23 +113,24 @@ class Printer {
     const roles::FragmentDecl& domain = *pair_.each.domain;
     bool pairs = domain.kind == FragmentKind::wgmma_acc || domain.kind == FragmentKind::wgmma_a;
     if (!found || !pairs || ir::dtype_bits(value->type) != nibble_bits || pair_.each.vars.size() != 2 ||
-        found->column != pair_.each.vars[1])
+        found->column != pair_.each.vars[1] || found->first % (2 * kChunk) != 0)
       return {};
     for (const roles::Smem& smem : e_.program.smem) {
       bool fits = row_pitch(*smem) % kChunk == 0 && ir::static_shape(*smem->buffer).back() % kChunk == 0;
       if (smem->buffer != found->byte->buffer || !fits) continue;
-      return nibble_pair(value->type, roles::SmemRef{smem, found->byte->index, value->loc});
+      roles::SmemRef chunk{smem, found->byte->index, value->loc};
+      chunk.index.back() = ir::typed_int(found->byte->index.back()->type, found->first / 2);
+      return nibble_pair(value->type, chunk);
     }
     return {};
   }
 
-  std::string nibble_pair(DType from, roles::SmemRef ref) {
+  std::string nibble_pair(DType from, const roles::SmemRef& ref) {
     const roles::FragmentDecl& domain = *pair_.each.domain;
     std::vector<std::int64_t> shape = ir::static_shape(*domain.buffer);
     constexpr std::int64_t block_rows = 64;
     // Pairs 8 columns apart, and as many rows below each, alternate; then the next rows.
     std::string i = shape[0] > block_rows ? fmt::format("i % {}", shape[1] / 2) : "i";
-    ref.index.back() = ir::typed_int(ref.index.back()->type, 0);
     std::string address = element_address(e_, ref, "0", fmt::format("{} / 16 * {}", i, kChunk), &pair_.low);
     return fmt::format("{}({}({}<const uint4>({}), {} / 4 % 4), {} % 4)",
                        e_.helper(fmt::format("{}_pair_{}", ir::dtype_name(from), ir::dtype_name(type_))),
