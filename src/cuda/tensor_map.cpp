@@ -214,7 +214,7 @@ Result<TensorMap> encode_map(const Driver& driver, const roles::MapDecl& map, co
   TensorMap encoded{};
   if (std::find(of.shape.begin(), of.shape.end(), 0) != of.shape.end()) return encoded;
   if (Diagnostics wrong = rows_of_bytes(map, of); wrong.has_errors()) return wrong;
-  const ir::TensorView tensor = ir::bytes_of(of);
+  const ir::TensorView tensor = ir::byte_view(of);
   Diagnostics wrong = Checker(map, tensor).run();
   if (wrong.has_errors()) return wrong;
   Shape shape = reversed(map, tensor);

@@ -2,7 +2,7 @@
 
 namespace plait::ir {
 
-TensorView bytes_of(const TensorView& view) {
+TensorView byte_view(const TensorView& view) {
   constexpr std::int64_t byte_bits = 8;
   const std::int64_t bits = dtype_bits(view.type);
   TensorView bytes = view;

@@ -14,7 +14,7 @@ struct TensorView {
 };
 
 /// The bytes of a tensor whose elements are narrower than that, where each of its rows has whole ones.
-TensorView bytes_of(const TensorView& view);
+TensorView byte_view(const TensorView& view);
 
 /// A scalar argument: integers and bool in `i` (u64 as the same bits), floats in `f`.
 struct ScalarValue {

@@ -84,7 +84,7 @@ void access_tensor(Machine& m, const AsyncAccess& by, const MapCode& map, const 
 
 /// The bytes of a box go to a block's shared memory.
 void write_tile(Machine& m, const BoxCopy& copy, Block& target, const AsyncAccess& by) {
-  const ir::TensorView view = ir::bytes_of(m.tensor(copy.map->tensor));
+  const ir::TensorView view = ir::byte_view(m.tensor(copy.map->tensor));
   Box box(*copy.map, view, copy.at);
   const auto* data = static_cast<const std::uint8_t*>(view.data);
   std::int64_t bits = copy.map->box.bits, inner = copy.map->box.extents.back();
@@ -181,7 +181,7 @@ void read_box(Machine& m, const BoxCopy& copy, const AsyncAccess& by, BoxBytes& 
 
 void write_box(Machine& m, const BoxCopy& copy, const AsyncAccess& by, const BoxBytes& bytes) {
   if (bytes.data.empty()) return;
-  const ir::TensorView view = ir::bytes_of(m.tensor(copy.map->tensor));
+  const ir::TensorView view = ir::byte_view(m.tensor(copy.map->tensor));
   Box box(*copy.map, view, copy.at);
   std::int64_t bits = copy.map->box.bits;
   for (std::int64_t number = 0; number < copy.map->box.rows(); ++number) {

@@ -17,25 +17,28 @@ std::string product_text(const std::string& type) {
                      type);
 }
 
-/// How two values of four bits become a pair: as the lowest digits of numbers so large that these count ones, or for the
-/// upper value 16s. What is too much is taken away, exactly.
+/// How two values of four bits become a pair: as digits of numbers so large that these digits count ones. What is too
+/// much is taken away, exactly.
 struct Offset {
-  const char* spread;               ///< the byte `x` over both halves
-  unsigned mask, size;              ///< (x & mask) ^ size, by one instruction
-  unsigned factor, rest;            ///< times factor, plus rest
+  const char* spread;   ///< the byte `x` over both halves
+  unsigned mask, size;  ///< (x & mask) ^ size, by one instruction
+  unsigned rest;        ///< that is added
 };
 
 std::string nibbles_text(const std::string& from, const std::string& to, const Offset& how) {
+  // Before sm_90 bf16 is added by fma alone, here to 1·v.
+  const char* sum = to == "f16" ? R"("add.rn.f16x2 %0, %1, %2;")" : R"("fma.rn.bf16x2 %0, %1, %3, %2;")";
+  const char* one = to == "f16" ? "" : R"(, "r"(0x3f803f80u))";
   return fmt::format(R"(// The {0} values of one byte of a word, the lower first.
 __device__ __forceinline__ unsigned {0}_pair_{1}(unsigned word, int byte) {{
   {2}
   unsigned v, y;
   asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(v) : "r"(x), "r"({3:#x}u), "r"({4:#x}u));
-  asm("fma.rn.{1}x2 %0, %1, %2, %3;" : "=r"(y) : "r"(v), "r"({5:#x}u), "r"({6:#x}u));
+  asm({5} : "=r"(y) : "r"(v), "r"({6:#x}u){7});
   return y;
 }}
 )",
-                     from, to, how.spread, how.mask, how.size, how.factor, how.rest);
+                     from, to, how.spread, how.mask, how.size, sum, how.rest, one);
 }
 
 }  // namespace
@@ -46,15 +49,15 @@ void add_pair_helpers(HelperTable& table) {
 }
 )"};
   for (std::string type : {"f16", "bf16"}) table["mul_" + type + "x2"] = {{}, product_text(type)};
-  // f16 counts ones from 1024 on. The upper value stays where it is in the byte: 1024 + 16 v, divided by 16, is 64 + v.
+  // The lowest four bits of an f16 from 1024 on count ones, and so do the four above them from 64 on: the upper value
+  // stays where it is in the byte. Flipping the sign bit of a signed value adds 8.
   const char* twice = "const unsigned x = __byte_perm(word, 0, byte * 0x1111);";
-  // Flipping the sign bit of a signed value adds 8.
-  table["u4_pair_f16"] = {{}, nibbles_text("u4", "f16", {twice, 0x00f0000f, 0x64006400, 0x2c003c00, 0xd400e400})};
-  table["i4_pair_f16"] = {{}, nibbles_text("i4", "f16", {twice, 0x00f0000f, 0x64806408, 0x2c003c00, 0xd480e408})};
-  // bf16 counts ones from 128 on, and has no room for four bits more: the upper value comes down by a product.
+  table["u4_pair_f16"] = {{}, nibbles_text("u4", "f16", {twice, 0x00f0000f, 0x54006400, 0xd400e400})};
+  table["i4_pair_f16"] = {{}, nibbles_text("i4", "f16", {twice, 0x00f0000f, 0x54806408, 0xd480e408})};
+  // A bf16 has seven such bits: the upper value comes down by a product. The lowest bits count ones from 128 on.
   const char* apart = "const unsigned x = __byte_perm(word, 0, byte | 0x4440) * 0x1001u;";
-  table["u4_pair_bf16"] = {{}, nibbles_text("u4", "bf16", {apart, 0x000f000f, 0x43004300, 0x3f803f80, 0xc300c300})};
-  table["i4_pair_bf16"] = {{}, nibbles_text("i4", "bf16", {apart, 0x000f000f, 0x43084308, 0x3f803f80, 0xc308c308})};
+  table["u4_pair_bf16"] = {{}, nibbles_text("u4", "bf16", {apart, 0x000f000f, 0x43004300, 0xc300c300})};
+  table["i4_pair_bf16"] = {{}, nibbles_text("i4", "bf16", {apart, 0x000f000f, 0x43084308, 0xc308c308})};
 }
 
 }  // namespace plait::emit::cuda

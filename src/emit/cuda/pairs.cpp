@@ -125,13 +125,22 @@ class Printer {
     return {};
   }
 
-  std::string nibble_pair(DType from, const roles::SmemRef& ref) {
+  std::string nibble_pair(DType from, roles::SmemRef ref) {
     const roles::FragmentDecl& domain = *pair_.each.domain;
     std::vector<std::int64_t> shape = ir::static_shape(*domain.buffer);
     constexpr std::int64_t block_rows = 64;
     // Pairs 8 columns apart, and as many rows below each, alternate; then the next rows.
     std::string i = shape[0] > block_rows ? fmt::format("i % {}", shape[1] / 2) : "i";
-    std::string address = element_address(e_, ref, "0", fmt::format("{} / 16 * {}", i, kChunk), &pair_.low);
+    std::string chunk = fmt::format("{} / 16 * {}", i, kChunk), address;
+    std::int64_t span = roles::swizzle_span(ref.smem->swizzle);
+    if (ir::static_shape(*ref.smem->buffer).back() == span) {
+      // Within a row of the swizzle only the number of the chunk is exchanged, with what is the same for all of them.
+      std::int64_t first = *ir::as_int(ref.index.back());
+      ref.index.back() = ir::typed_int(ref.index.back()->type, 0);
+      address = fmt::format("{} ^ ({} + {})", element_address(e_, ref, "0", "0", &pair_.low), chunk, first);
+    } else {
+      address = element_address(e_, ref, "0", chunk, &pair_.low);
+    }
     return fmt::format("{}({}({}<const uint4>({}), {} / 4 % 4), {} % 4)",
                        e_.helper(fmt::format("{}_pair_{}", ir::dtype_name(from), ir::dtype_name(type_))),
                        e_.helper("word_of"), e_.helper("shared_at"), address, i,
