@@ -30,7 +30,7 @@ class Case:
 
 
 def tilings(**lists):
-    """Compile-time parameters from lists of equal length; a single value stands for all."""
+    """Compile-time parameters, and a schedule where there is one, from lists of equal length; a single value stands for all."""
     length = max(len(values) for values in lists.values() if isinstance(values, list))
     return [{key: values[i] if isinstance(values, list) else values for key, values in lists.items()} for i in range(length)]
 
@@ -53,13 +53,14 @@ CASES = [
     *[Case("histogram 2^26 bytes", "histogram", {"N": 1 << 26}, peer, bar, tilings(block=[4096, 16384, 65536, 262144, 524288]), "u8")
       for peer, bar in (("bincount", 1.0), ("histc", None))],
     *[Case(f"matmul_int4 {m}x8192x8192 group 128 {dtype}", "matmul_int4", {"M": m, "N": 8192, "K": 8192}, "cuBLAS bf16", 2.5,
-           tilings(dtype=dtype, group=128, block_M=[16, 16, 16, 16, 32, 8, 8], block_N=[64, 64, 128, 64, 64, 64, 128], block_K=[64, 128, 128, 256, 128, 128, 128]), dtype)
-      for m in (1, 16) for dtype in ("bf16", "f16")],
+           tilings(dtype=dtype, group=128, block_M=rows, block_N=[64, 64, 64, 64, 128], block_K=[128, 128, 256, 256, 256], stages=[8, 16, 5, 8, 6]) +
+           tilings(dtype=dtype, group=128, block_M=rows, block_N=[64, 64, 128], block_K=[128, 256, 128], stages=4, schedule="schedules/matmul_int4_split_k.schedule"), dtype)
+      for m, rows in ((1, 8), (16, 16)) for dtype in ("bf16", "f16")],
 ]
 
 
 def label(tiling):
-    return " ".join(f"{key}={value}" for key, value in tiling.items() if key not in ("dtype", "group", "stride", "padding", "top"))
+    return " ".join(f"{key}={pathlib.Path(value).stem if key == 'schedule' else value}" for key, value in tiling.items() if key not in ("dtype", "group", "stride", "padding", "top"))
 
 
 def find(name, folder):
@@ -77,7 +78,10 @@ def compiled(job):
     case, tiling, device = job
     command = [os.environ.get("PLAIT_PROGRAM") or find("plait", "program"), "compile", find(f"{case.kernel}.tile", "kernel"), "--device", device, "--emit", "cubin",
                "-o", os.devnull]
-    for flag, values in (("-D", tiling), ("--dim", case.dims)):
+    bindings = dict(tiling)
+    if schedule := bindings.pop("schedule", None):
+        command += ["--schedule", find(schedule, "kernel")]
+    for flag, values in (("-D", bindings), ("--dim", case.dims)):
         command += [text for key, value in values.items() for text in (flag, f"{key}={value}")]
     begin = time.monotonic()
     found = subprocess.run(command, capture_output=True, text=True, timeout=300)

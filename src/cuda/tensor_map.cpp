@@ -43,10 +43,6 @@ class Checker {
       : map_(map), tensor_(tensor), element_bytes_(ir::dtype_bits(tensor.type) / 8) {}
 
   Diagnostics run() {
-    if (!map_type(tensor_.type)) {
-      problem(fmt::format("{} has elements of {}, which TMA does not move", name(), ir::dtype_name(tensor_.type)));
-      return std::move(found_);
-    }
     if (tensor_.shape.empty() || tensor_.shape.size() > kMaxRank) {
       problem(fmt::format("{} has {} dimensions, TMA takes 1 to {}", name(), tensor_.shape.size(), kMaxRank));
       return std::move(found_);
@@ -145,7 +141,8 @@ Diagnostics rows_of_bytes(const roles::MapDecl& map, const ir::TensorView& tenso
   auto whole = [&](std::int64_t elements) { return bits >= byte_bits || elements * bits % byte_bits == 0; };
   for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
     const bool last = d + 1 == tensor.shape.size();
-    if (whole(last ? tensor.shape[d] : tensor.strides[d])) continue;
+    const bool stepped = last || tensor.shape[d] > 1;
+    if (!stepped || whole(last ? tensor.shape[d] : tensor.strides[d])) continue;
     diags.error(Rule::gpu_map, map.loc,
                 fmt::format("map {}: {} of {} has {} elements of {} bits, no whole bytes", map.name,
                             last ? "a row" : fmt::format("the stride of dimension {}", d), map.tensor->name,

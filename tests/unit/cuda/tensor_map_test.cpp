@@ -84,9 +84,26 @@ TEST_F(TensorMapTest, ReportsBoxes) {
   EXPECT_TRUE(findings().empty());
 }
 
-TEST_F(TensorMapTest, ReportsTypesRanksAndExtents) {
+TEST_F(TensorMapTest, MovesNarrowElementsByBytes) {
   view.type = DType::i4;
-  EXPECT_REPORTS(findings(), Rule::gpu_map, "A has elements of i4, which TMA does not move");
+  view.shape = {100, 288};
+  view.strides = {320, 1};
+  ASSERT_TRUE(findings().empty());
+  ASSERT_EQ(fake.encoded.size(), 1u);
+  EXPECT_EQ(fake.encoded[0].type, MapType::u8);
+  EXPECT_THAT(fake.encoded[0].extents, ElementsAre(144, 100));
+  EXPECT_THAT(fake.encoded[0].strides, ElementsAre(160));
+  EXPECT_THAT(fake.encoded[0].box, ElementsAre(64, 64));
+  view.shape = {100, 287};
+  EXPECT_REPORTS(findings(), Rule::gpu_map, "a row of A has 287 elements of 4 bits, no whole bytes");
+  view.shape = {100, 288};
+  view.strides = {321, 1};
+  EXPECT_REPORTS(findings(), Rule::gpu_map, "the stride of dimension 0 of A has 321 elements of 4 bits");
+  view.strides = {290, 1};
+  EXPECT_REPORTS(findings(), Rule::gpu_map, "dimension 0 of A has a stride of 145 bytes, not a multiple of 16");
+}
+
+TEST_F(TensorMapTest, ReportsRanksAndExtents) {
   view.type = DType::u8;
   view.shape = {2, 2, 2, 2, 2, 16};
   EXPECT_REPORTS(findings(), Rule::gpu_map, "A has 6 dimensions, TMA takes 1 to 5");
