@@ -54,8 +54,8 @@ std::string Placer::load_obstacle(const Region& global, const Region& tile, cons
   return {};
 }
 
-/// Why a tile of elements narrower than a byte cannot stay as TMA brings it; empty where it can. What reads its elements
-/// finds them in their bytes; nothing else does.
+/// Why a tile of elements narrower than a byte cannot stay as TMA brings it; empty where it can. What reads its
+/// elements finds them in their bytes; nothing else does.
 std::string Placer::packed_use(const Buffer& tile) const {
   std::string why;
   int copies = 0;

@@ -132,8 +132,8 @@ class Rules {
     }
   }
 
-  /// Products of one sum that each multiply a fragment of their own, which the iteration makes before: while one is under
-  /// way the next one's fragment is made, and that of the next iteration's first while the last one is.
+  /// Products of one sum that each multiply a fragment of their own, which the iteration makes before: while one is
+  /// under way the next one's fragment is made, and that of the next iteration's first while the last one is.
   void leave_in_flight() {
     std::set<const ir::BufferDecl*> made, lefts, sums;
     std::optional<std::size_t> last;

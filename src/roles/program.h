@@ -53,9 +53,9 @@ struct ChannelDecl {
 };
 using Channel = std::shared_ptr<const ChannelDecl>;
 
-/// A TMA descriptor over a tensor parameter: `box` elements a dimension of the tensor, innermost last. Of a tensor whose
-/// elements are narrower than a byte it moves the bytes: the last extent of the box, the last coordinate of a copy and
-/// the tile (u8) count those.
+/// A TMA descriptor over a tensor parameter: `box` elements a dimension of the tensor, innermost last. Of a tensor
+/// whose elements are narrower than a byte it moves the bytes: the last extent of the box, the last coordinate of a
+/// copy and the tile (u8) count those.
 struct MapDecl {
   std::string name;
   ir::Buffer tensor;

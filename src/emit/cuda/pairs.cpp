@@ -143,8 +143,7 @@ class Printer {
     }
     return fmt::format("{}({}({}<const uint4>({}), {} / 4 % 4), {} % 4)",
                        e_.helper(fmt::format("{}_pair_{}", ir::dtype_name(from), ir::dtype_name(type_))),
-                       e_.helper("word_of"), e_.helper("shared_at"), address, i,
-                       e_.use(e_.program.builtins.lane));
+                       e_.helper("word_of"), e_.helper("shared_at"), address, i, e_.use(e_.program.builtins.lane));
   }
 
   Emitter& e_;
