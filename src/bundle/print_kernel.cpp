@@ -215,7 +215,8 @@ std::string KernelPrinter::pieces(const cuda::Kernel& compiled) {
 }
 
 std::string KernelPrinter::map_argument(const roles::MapDecl& map) {
-  auto type = cuda::map_type(map.tensor->type);
+  constexpr int byte_bits = 8;  // of elements that are smaller, a map counts bytes
+  auto type = cuda::map_type(ir::dtype_bits(map.tensor->type) < byte_bits ? ir::DType::u8 : map.tensor->type);
   PLAIT_ASSERT(type && map.box.size() <= 5, "a map that TMA does not have: " + map.name);
   return fmt::format(
       "  {{\n    static const struct map_form form = {{{}, {}, {}, {{{}}}}};\n"

@@ -129,7 +129,9 @@ static int add_map(struct call *c, int tensor, const struct map_form *form) {
   const struct tensor *t = &c->tensors[tensor];
   struct tensor_map *map = &c->maps[c->map_count++];
   int rank = t->form->rank, promotion = L2_256, status;
-  int64_t bytes = t->form->bits / 8;
+  /* Elements of fewer than 8 bits are moved by bytes. */
+  int64_t packed_elements = t->form->bits < 8 ? 8 / t->form->bits : 1;
+  int64_t bytes = t->form->bits < 8 ? 1 : t->form->bits / 8;
   uint64_t extents[5], strides[5];
   uint32_t box[5], steps[5];
   c->params[c->param_count++] = map;
@@ -140,7 +142,11 @@ static int add_map(struct call *c, int tensor, const struct map_form *form) {
                 t->form->name, UNIT);
   for (int i = 0; i < rank; ++i) {
     int from = rank - 1 - i;
-    extents[i] = (uint64_t)t->shape[from];
+    int64_t whole = i == 0 ? t->shape[from] : t->shape[from] > 1 ? t->strides[from] : 0;
+    extents[i] = (uint64_t)(i == 0 ? t->shape[from] / packed_elements : t->shape[from]);
+    if (whole % packed_elements != 0)
+      return fail(@@_MAP, "%s: %s of dimension %d of %s is %lld elements of %d bits, no whole bytes", c->kernel_name,
+                  i == 0 ? "the extent" : "the stride", from, t->form->name, (long long)whole, t->form->bits);
     box[i] = form->box[from];
     steps[i] = 1;
     if (t->shape[from] > INT64_C(1) << 32)
@@ -153,7 +159,7 @@ static int add_map(struct call *c, int tensor, const struct map_form *form) {
       continue;
     }
     if (t->shape[from] > 1) {
-      int64_t stride = t->strides[from];
+      int64_t stride = t->strides[from] / packed_elements;
       if (stride > (INT64_C(1) << 40) / bytes - 1 || stride * bytes % UNIT != 0)
         return fail(@@_MAP, "%s: dimension %d of %s has a stride of %lld elements of %d bytes; TMA needs a multiple of "
                             "16 bytes below 2^40", c->kernel_name, from, t->form->name, (long long)stride, (int)bytes);
