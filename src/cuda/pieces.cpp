@@ -47,6 +47,7 @@ class Collector {
               [&](const roles::LoadTensor& s) { add(s.src, fragment_piece(*s.dst), true); },
               [&](const roles::StoreTensor& s) { add(s.dst, fragment_piece(*s.src), true); },
               [&](const roles::CpAsync& s) { add(s.src, s.piece * 8 / ir::dtype_bits(s.src.tensor->type), true); },
+              [&](const roles::PutPiece& s) { add(s.dst, s.piece * 8 / ir::dtype_bits(s.dst.tensor->type), true); },
               [&](const roles::BulkLoad& s) { add(s.src, bulk_piece(s.src), false); },
               [&](const roles::BulkStore& s) { add(s.dst, bulk_piece(s.dst), false); },
               // Every other statement moves no rows of a tensor, or does so through a map.

@@ -142,6 +142,11 @@ class Counter {
     out += shared(static_cast<double>(threads_) * bytes_of(n.dst.smem->buffer));
     return out;
   }
+  Busy one(const roles::PutPiece& n) const {
+    Busy out = global(static_cast<double>(threads_ * n.piece));
+    out += shared(static_cast<double>(threads_ * n.piece));
+    return out;
+  }
   Busy one(const roles::PutTensor& n) const {
     Busy out = each_thread(n.value);
     out += global(static_cast<double>(threads_) * bytes_of(n.dst.tensor));
@@ -191,6 +196,9 @@ class Counter {
   }
   double held(const roles::PutShared& n, const Busy&) const { return scalar(n.value); }
   double held(const roles::PutTensor& n, const Busy&) const { return scalar(n.value); }
+  double held(const roles::PutPiece&, const Busy& own) const {
+    return own.of(busiest(own)) + static_cast<double>(costs_.smem_access);
+  }
   double held(const roles::AtomicShared& n, const Busy&) const {
     return scalar(n.value) + static_cast<double>(costs_.smem_access);
   }
@@ -291,7 +299,8 @@ Busy Counter::one(const roles::Mma& n) const {
 }
 
 Busy Counter::one(const roles::CpAsync& n) const {
-  double bytes = static_cast<double>(n.rows * n.columns) * bytes_of(n.dst.smem->buffer);
+  const std::int64_t sharing = n.where == nullptr ? 1 : threads_;  // each thread copies a piece
+  double bytes = static_cast<double>(n.rows * n.columns * sharing) * bytes_of(n.dst.smem->buffer);
   Busy out = global(bytes);
   out += shared(bytes);
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/expr_util.h"
+#include "graph/row_gather.h"
 #include "ir/visit.h"
 #include "support/result.h"
 
@@ -164,8 +165,8 @@ bool is_async(const Stmt& stmt) {
 
 bool is_load(const Stmt& stmt) {
   const auto* op = std::get_if<TileOp>(&stmt.node);
-  return op != nullptr && op->kind == OpKind::copy && is_global(op->operands[0]) &&
-         op->operands[1].buffer->scope == Scope::shared;
+  if (op == nullptr) return row_gather(stmt).has_value();
+  return op->kind == OpKind::copy && is_global(op->operands[0]) && op->operands[1].buffer->scope == Scope::shared;
 }
 
 }  // namespace plait::graph

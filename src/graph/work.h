@@ -14,7 +14,7 @@ Work work_of(const ir::Stmt& stmt);
 /// The unit that does most of a statement, and whether the statement is an operation that may complete behind it.
 ir::Unit unit_of(const ir::Stmt& stmt);
 bool is_async(const ir::Stmt& stmt);
-/// A copy from global to shared memory.
+/// A copy from global to shared memory, or a nest that gathers rows so.
 bool is_load(const ir::Stmt& stmt);
 
 }  // namespace plait::graph

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "graph/row_gather.h"
 #include "ir/visit.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/rings.h"
@@ -10,6 +11,14 @@ namespace plait::pipeline {
 using namespace ir;
 
 namespace {
+
+/// All that a gather of rows evaluates.
+std::vector<ExprRef> expressions_of(const graph::TensorRows& gather) {
+  std::vector<ExprRef> list = gather.index;
+  list.push_back(gather.begin);
+  if (gather.inside != nullptr) list.push_back(gather.inside);
+  return list;
+}
 
 /// Finds loads that cannot be done ahead: by another role, since where or whether they happen is known only when what
 /// stands before has been computed; by the threads that compute only where the rest of an iteration may not come.
@@ -45,7 +54,7 @@ class Ahead {
     });
     return why;
   }
-  void load(const Stmt& stmt, const TileOp& op, Why why);
+  void load(const Stmt& stmt, Why why);
   void statement(const Stmt& stmt, Why why);
   void body(const Body& body, const Why& why) {
     for (const StmtRef& stmt : body) statement(*stmt, why);
@@ -62,13 +71,19 @@ class Ahead {
   std::map<const Stmt*, std::string> found_;
 };
 
-void Ahead::load(const Stmt& stmt, const TileOp& op, Why why) {
-  if (!constant_.contains(op.operands[0].buffer.get()))
-    why.nobody = either(why.nobody, fmt::format("the kernel may write `{}`", op.operands[0].buffer->name));
-  for (const Region& region : op.operands) {
-    for (const Range& range : region.ranges) why.another = either(why.another, computed(range.begin));
+void Ahead::load(const Stmt& stmt, Why why) {
+  const Buffer tensor = graph::loaded_tensor(stmt);
+  if (!constant_.contains(tensor.get()))
+    why.nobody = either(why.nobody, fmt::format("the kernel may write `{}`", tensor->name));
+  if (const auto* op = std::get_if<TileOp>(&stmt.node)) {
+    for (const Region& region : op->operands) {
+      for (const Range& range : region.ranges) why.another = either(why.another, computed(range.begin));
+    }
+  } else {
+    for (const ExprRef& expr : expressions_of(*graph::row_gather(stmt))) why.another = either(why.another, computed(expr));
   }
-  const std::string found = is_tma_load(stmt, placed_) ? either(why.nobody, why.another) : why.nobody;
+  const bool another = is_tma_load(stmt, placed_) || is_gather(stmt, placed_);
+  const std::string found = another ? either(why.nobody, why.another) : why.nobody;
   if (!found.empty()) found_[&stmt] = found;
 }
 
@@ -76,10 +91,11 @@ void Ahead::statement(const Stmt& stmt, Why why) {
   std::visit(Overload{[&](const Let& let) {
                         if (!computed(let.value).empty()) tainted_.insert(let.var.get());
                       },
-                      [&](const TileOp& op) {
-                        if (is_load(stmt, placed_)) load(stmt, op, why);
+                      [&](const TileOp&) {
+                        if (is_load(stmt, placed_)) load(stmt, why);
                       },
                       [&](const For& loop) {
+                        if (is_load(stmt, placed_)) load(stmt, why);
                         if (loop.kind == LoopKind::parallel) return;
                         for (const LoopAxis& axis : loop.axes) {
                           for (const ExprRef& bound : {axis.begin, axis.end, axis.step})
@@ -108,6 +124,11 @@ void Ahead::statement(const Stmt& stmt, Why why) {
 std::map<const Stmt*, std::string> loads_in_order(const place::Placed& placed, const plan::Schedule& schedule,
                                                   const Pieces* pieces) {
   std::map<const Stmt*, std::string> found = Ahead(placed, pieces).run();
+  if (schedule.place.work.kind == plan::WorkKind::dynamic) {
+    for (const auto& [stmt, atom] : placed.atoms) {
+      if (is_gather(*stmt, placed)) found.try_emplace(stmt, "one thread of the role that loads hands out the tiles");
+    }
+  }
   // Each round leaves fewer loads ahead; others may stand in the way of what is left.
   if (found.empty()) found = Rings::obstacles(placed, schedule);
   return found;

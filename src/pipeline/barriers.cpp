@@ -194,6 +194,10 @@ State Barriers::own_accesses(const Stmt& stmt) const {
                },
                [&](const LoadShared& s) { read_tile(s.src); }, [&](const LdMatrix& s) { read_tile(s.src); },
                [&](const PutTensor& s) { write(s.dst.tensor.get()); },
+               [&](const PutPiece& s) {
+                 read_tile(s.src);
+                 write(s.dst.tensor.get());
+               },
                [&](const StoreTensor& s) { write(s.dst.tensor.get()); },
                [&](const Atomic& s) { out[s.dst.tensor.get()].atomic.insert(s.op); },
                [&](const AtomicShared& s) { out[s.dst.smem->buffer.get()].atomic.insert(s.op); },

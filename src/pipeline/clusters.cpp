@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/expr_util.h"
+#include "graph/row_gather.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "pipeline/rings.h"
@@ -150,7 +151,7 @@ Cluster worthwhile_cluster(const place::Placed& placed, const plan::Work& work) 
       if (loop == nullptr || loop->kind != LoopKind::pipelined) return;
       walk(loop->body, [&](const Stmt& inner) {
         if (!is_load(inner, placed)) return;
-        straddles = straddles || placed.assumptions.straddling.contains(op_of(inner).operands[0].buffer->name);
+        straddles = straddles || placed.assumptions.straddling.contains(graph::loaded_tensor(inner)->name);
         if (!is_shared_load(inner, placed, varying, kBlocks)) return;
         const Buffer& tile = op_of(inner).operands[1].buffer;
         std::vector<std::int64_t> shape = static_shape(*tile);

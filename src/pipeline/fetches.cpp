@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/row_gather.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "pipeline/lowering.h"
@@ -176,10 +177,9 @@ bool Lowering::is_under_way(const Stmt& stmt) const {
 bool Lowering::is_load_by_threads(const Stmt& stmt) const {
   auto atom = placed_.atoms.find(&stmt);
   if (atom == placed_.atoms.end() || !std::holds_alternative<place::ThreadsAtom>(atom->second)) return false;
-  const auto* op = std::get_if<TileOp>(&stmt.node);
-  if (op == nullptr || op->kind != OpKind::copy || op->operands[1].buffer->scope != Scope::shared) return false;
+  const Buffer tensor = graph::loaded_tensor(stmt);
   return std::any_of(kernel_.params.begin(), kernel_.params.end(), [&](const Param& param) {
-    return param.kind == ParamKind::in && param.buffer == op->operands[0].buffer;
+    return param.kind == ParamKind::in && tensor != nullptr && param.buffer == tensor;
   });
 }
 
@@ -187,7 +187,7 @@ bool Lowering::is_load_by_threads(const Stmt& stmt) const {
 void Lowering::load_where_read(std::vector<Step>& list) const {
   for (const Step& load : std::vector<Step>(list)) {
     if (!is_load_by_threads(*load.stmt)) continue;
-    const Buffer& tile = std::get<TileOp>(load.stmt->node).operands[1].buffer;
+    const Buffer tile = graph::loaded_tile(*load.stmt);
     const Step* reader = nullptr;
     for (const Step& step : list) {
       bool reads = step.stmt != load.stmt && touched(*step.stmt).reads.contains(tile);

@@ -104,13 +104,24 @@ roles::Map Lowering::map_of(const Buffer& tensor, const std::vector<std::int64_t
   return it->second;
 }
 
+/// Whether a fragment goes to a tensor by slices in shared memory.
+bool Lowering::is_staged(const Stmt& stmt) const {
+  auto atom = placed_.atoms.find(&stmt);
+  const auto* copy = atom == placed_.atoms.end() ? nullptr : std::get_if<place::CopyAtom>(&atom->second);
+  return copy != nullptr &&
+         (copy->way == place::CopyWay::staged_store || copy->way == place::CopyWay::staged_elements ||
+          copy->way == place::CopyWay::staged_rows);
+}
+
+/// The fragment that goes so.
+Buffer Lowering::staged_fragment(const Stmt& stmt) {
+  if (const auto* op = std::get_if<TileOp>(&stmt.node)) return op->operands[0].buffer;
+  return graph::row_scatter(stmt)->tile;
+}
+
 void Lowering::declare_maps(const Body& body) {
   walk(body, [&](const Stmt& stmt) {
-    const auto* op = std::get_if<TileOp>(&stmt.node);
-    const auto* copy = op == nullptr ? nullptr : std::get_if<place::CopyAtom>(&placed_.atom(stmt));
-    if (copy == nullptr) return;
-    if (copy->way == place::CopyWay::staged_store || copy->way == place::CopyWay::staged_elements)
-      declare_staging(stmt);
+    if (is_staged(stmt)) declare_staging(stmt);
   });
 }
 
@@ -119,7 +130,7 @@ void Lowering::check_stagings() {
   for (const plan::Staging& asked : schedule_.place.stagings) {
     std::int64_t taken = 0;
     for (const auto& [stmt, made] : stagings_) {
-      if (std::get<TileOp>(stmt->node).operands[0].buffer->name == asked.buffer) taken += roles::smem_bytes(*made.smem);
+      if (staged_fragment(*stmt)->name == asked.buffer) taken += roles::smem_bytes(*made.smem);
     }
     if (taken == asked.bytes) continue;
     refuse_schedule(asked.at.loc, taken == 0
@@ -131,8 +142,9 @@ void Lowering::check_stagings() {
 
 /// Types of loads' maps are declared where they are used; those of stores need memory, which is declared before.
 void Lowering::declare_staging(const Stmt& stmt) {
-  const TileOp& op = std::get<TileOp>(stmt.node);
-  const Buffer &from = op.operands[0].buffer, &to = op.operands[1].buffer;
+  const auto* op = std::get_if<TileOp>(&stmt.node);
+  const Buffer from = staged_fragment(stmt);
+  const Buffer to = op != nullptr ? op->operands[1].buffer : graph::row_scatter(stmt)->tensor;
   std::int64_t columns = static_shape(*from)[1], rows = own_rows(from), bytes = dtype_bits(to->type) / 8;
   roles::Swizzle swizzle = place::widest_swizzle(columns * bytes);
   Staging made;
@@ -141,13 +153,15 @@ void Lowering::declare_staging(const Stmt& stmt) {
   std::int64_t slice = placed_.replicas * rows * made.chunk * bytes;
   if (staged_bytes_ + made.slices * slice > shared_limit() - kBarrierBytes) made.slices = 1;
   staged_bytes_ += made.slices * slice;
-  TileDims dims = tile_dims(op.operands[1], static_shape(*from));
-  dims.box[dims.row()] = std::min(rows, kMaxBox);
-  dims.box[dims.column()] = made.chunk;
   made.smem = b_.smem(fresh_in_head(from->name + "_stage"), to->type, {placed_.replicas, made.slices, rows, made.chunk},
                       {swizzle});
   bool by_tma = std::get<place::CopyAtom>(placed_.atom(stmt)).way == place::CopyWay::staged_store;
-  if (by_tma) made.map = map_of(to, dims.box, swizzle);
+  if (by_tma) {
+    TileDims dims = tile_dims(op->operands[1], static_shape(*from));
+    dims.box[dims.row()] = std::min(rows, kMaxBox);
+    dims.box[dims.column()] = made.chunk;
+    made.map = map_of(to, dims.box, swizzle);
+  }
   stagings_[&stmt] = std::move(made);
 }
 

@@ -26,11 +26,13 @@ Instruction of_copy(place::CopyWay way) {
     case place::CopyWay::staged_store:
       return Instruction::tma;
     case place::CopyWay::cp_async_load:
+    case place::CopyWay::gather_load:
       return Instruction::cp_async;
     case place::CopyWay::load_fragment:
     case place::CopyWay::store_fragment:
       return Instruction::vector;
     case place::CopyWay::staged_elements:
+    case place::CopyWay::staged_rows:
     case place::CopyWay::load_elements:
     case place::CopyWay::move_fragment:
       return Instruction::scalar;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "ir/build.h"
 #include "pipeline/lowering.h"
@@ -7,17 +8,33 @@ namespace plait::pipeline {
 
 using namespace ir;
 
-/// One thread issues all copies of the block.
+/// One thread issues all copies of the block by TMA; where rows are gathered, all threads follow the same way.
 void Lowering::load_role() {
   std::optional<int> regs;
   if (moves_registers()) regs = registers("load");
+  auto body = [&] {
+    begin_role();
+    work_.each(WorkMap::Side::loads, [&] { load_body(kernel_.body); });
+  };
   b_.role("load", {1, load_warps(), regs}, [&] {
-    b_.elect([&] {
-      begin_role();
-      work_.each(WorkMap::Side::loads, [&] { load_body(kernel_.body); });
-    });
+    if (rings_.any_gathered()) {
+      body();
+    } else {
+      b_.elect(body);
+    }
     if (work_.cluster().blocks > 1) b_.add(roles::SyncWarp{});
     leave_cluster();
+  });
+}
+
+/// All copies of an item by TMA, one behind the other, by one of the threads that gather.
+void Lowering::load_together(const Body& body, std::size_t ring) {
+  b_.elect([&] {
+    b_.add(roles::Acquire{item(ring), nullptr});
+    for (const StmtRef& stmt : body) {
+      if (rings_.filled_by_loader(*stmt) == ring) load_tile(*stmt, ring);
+    }
+    b_.add(roles::Publish{item(ring)});
   });
 }
 
@@ -35,34 +52,39 @@ void Lowering::load_body(const Body& body) {
       continue;
     }
     if (auto ring = rings_.filled_by_loader(*stmt)) {
+      const bool last = last_of(*ring) == stmt, gathered = rings_.all()[*ring].gathered;
+      if (last) filled.push_back(*ring);
+      if (rings_.any_gathered() && !gathered) {
+        if (last) load_together(body, *ring);
+        continue;
+      }
       if (std::find(open.begin(), open.end(), *ring) == open.end()) {
         open.push_back(*ring);
         b_.add(roles::Acquire{item(*ring), nullptr});
       }
-      load_tile(*stmt, *ring);
-      if (last_of(*ring) == stmt) {
+      gathered ? gather_tile(*stmt) : load_tile(*stmt, *ring);
+      if (!last) continue;
+      if (gathered) {
+        publish_gathered(*ring);
+      } else {
         b_.add(roles::Publish{item(*ring)});
-        filled.push_back(*ring);
       }
       continue;
     }
     if (!rings_.loads_within(*stmt)) continue;
     if (const auto* loop = std::get_if<For>(&stmt->node)) {
-      const LoopAxis& axis = loop->axes.front();
-      b_.loop(fresh(axis.var->name), {scalars_.index(axis.begin), scalars_.index(axis.end), scalars_.index(axis.step)},
-              [&](const Value& value) {
-                BodyScope scope(*this);
-                scalars_.bind(axis.var, value);
-                scalars_.add_loop(*loop);
-                load_body(loop->body);
-              });
-    } else if (const auto* node = std::get_if<If>(&stmt->node)) {
+      load_loop(*loop);
+      continue;
+    }
+    const Lag around = std::exchange(lag_, {});
+    if (const auto* node = std::get_if<If>(&stmt->node)) {
       branch(*node, scalars_.convert(node->cond), [&](const Body& inner) { load_body(inner); });
     } else if (const auto* task = std::get_if<Task>(&stmt->node)) {
       load_body(task->body);
     } else {
       diags_.error(Rule::place_operation, stmt->loc, "loads within this statement have no placement yet");
     }
+    lag_ = around;
   }
   advance(filled);
 }

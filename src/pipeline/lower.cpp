@@ -59,7 +59,7 @@ int Lowering::registers(std::string_view role) const {
   for (const plan::Role& asked : schedule_.place.roles) {
     if (asked.name == role && asked.regs) return *asked.regs;
   }
-  if (role == "load") return kLoadRegisters;
+  if (role == "load") return rings_.any_gathered() ? kGatherRegisters : kLoadRegisters;
   // A block has what it was launched with: the same for all threads, in steps of 8.
   auto file = placed_.device.limits->registers_per_unit.integer();
   const std::int64_t threads = std::int64_t{placed_.replicas} * placed_.warps * 32, all = threads + kLoadThreads;
@@ -138,7 +138,11 @@ Result<roles::Program> Lowering::run() {
   if (diags_.has_errors()) return diags_;
   roles::Program program = b_.build();
   std::set<const BufferDecl*> apart = tensors_apart();
-  for (const auto& [stmt, staging] : stagings_) apart.insert(staging.smem->buffer.get());
+  for (const auto& [stmt, staging] : stagings_) {
+    apart.insert(staging.smem->buffer.get());
+    // Each element of its tensor is stored once.
+    if (const auto rows = graph::row_scatter(*stmt)) apart.insert(rows->tensor.get());
+  }
   program.roles.back().body =
       with_barriers({program.roles.back(), kMeeting, apart, together_, swept_}, program.builtins);
   if (meets_in_turns(program.roles.back().body))
@@ -152,6 +156,8 @@ Result<roles::Program> Lowering::run() {
     program.requires_.push_back(
         {Value(dim) <= Value(Scalars::kMostExtent), "larger extents take 64-bit arithmetic", kernel_.loc});
   }
+  for (const ExprRef& cond : scalars_.demands())
+    program.requires_.push_back({cond, "more rows take 64-bit arithmetic", kernel_.loc});
   Value blocks = kernel_.grid.front().extent;
   for (std::size_t d = 1; d < work_.axes(); ++d) blocks = blocks * Value(kernel_.grid[d].extent);
   if (work_.axes() > 1)

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analysis/lives.h"
+#include "graph/row_gather.h"
 #include "pipeline/rings.h"
 #include "pipeline/sums.h"
 #include "pipeline/work_map.h"
@@ -35,6 +36,8 @@ bool counts_iterations(const ir::For& loop);
 
 /// Registers of a thread of the role that loads: addresses, counters and the tile's coordinates.
 inline constexpr int kLoadRegisters = 40;
+/// The same where they gather rows, of which they keep what they know.
+inline constexpr int kGatherRegisters = 72;
 inline constexpr std::int64_t kLoadThreads = 128;
 inline constexpr std::int64_t kMaxBox = 256;
 inline constexpr std::int64_t kTileAlignment = 1024;  ///< of swizzled tiles
@@ -72,6 +75,8 @@ class Lowering {
   void meet();
 
   void declare_maps(const ir::Body& body);
+  bool is_staged(const ir::Stmt& stmt) const;
+  static ir::Buffer staged_fragment(const ir::Stmt& stmt);
   void declare_staging(const ir::Stmt& stmt);
   void check_stagings();
   roles::Map map_of(const ir::Buffer& tensor, const std::vector<std::int64_t>& box, roles::Swizzle swizzle);
@@ -101,7 +106,7 @@ class Lowering {
   void begin_role();
   int registers(std::string_view role) const;
   bool moves_registers() const;
-  int load_warps() const { return moves_registers() ? 4 : 1; }
+  int load_warps() const { return moves_registers() || rings_.any_gathered() ? 4 : 1; }
   Diagnostics occupancy_obstacles(const roles::Program& program) const;
   std::int64_t shared_limit() const;  ///< bytes of a block
   Value counter(std::size_t ring) const { return counters_.at(ring); }
@@ -121,6 +126,40 @@ class Lowering {
   void load_role();
   void load_body(const ir::Body& body);
   void load_tile(const ir::Stmt& stmt, std::size_t ring);
+  void load_together(const ir::Body& body, std::size_t ring);
+
+  // gathers.cpp: rows that the threads of that role gather
+  struct GatherShape {
+    std::int64_t piece = 16, elements = 1;  ///< of a copy: bytes, elements
+    std::int64_t lanes = 1, step = 1;       ///< threads of a row, and by how many rows those of a thread lie apart
+    std::int64_t own = 1;                   ///< pieces of a thread
+  };
+  /// What is computed of each row of a thread before the loop.
+  struct KeptOfRow {
+    ir::ExprRef expr;
+    ir::Var var;  ///< that stands for it
+    Values values;
+  };
+  struct GatheredRows {
+    graph::TensorRows gather;
+    GatherShape shape;
+    Value row, column;  ///< of the thread's first piece
+    std::vector<KeptOfRow> kept;
+    Value row_at(std::int64_t own) const { return own == 0 ? row : row + own * shape.step; }
+  };
+  /// Iterations by which what a loop copies is published behind; those that are done.
+  struct Lag {
+    int count = 0;
+    Value done = 0;
+  };
+  GatherShape gather_shape(const ir::Stmt& stmt, const graph::TensorRows& gather) const;
+  GatheredRows keep_rows(const ir::Stmt& stmt, const ir::For* loop);
+  static ir::ExprRef with_kept(const ir::ExprRef& expr, const std::vector<KeptOfRow>& kept);
+  void gather_tile(const ir::Stmt& stmt);
+  int gather_lag(const ir::For& loop) const;
+  void publish_gathered(std::size_t ring);
+  void publish_rest(std::size_t ring, int lag, const Value& trips);
+  void load_loop(const ir::For& loop);
 
   // boxes.cpp: tiles that TMA moves
   struct Boxes {
@@ -242,7 +281,10 @@ class Lowering {
   void load_elements(const ir::Stmt& stmt);
   void store_elements(const ir::Stmt& stmt);
   void in_slices(const ir::Stmt& stmt, const std::function<void()>& before,
-                 const std::function<void(const Values& slice, const Values& to)>& store);
+                 const std::function<void(const Values& slice, const Value& column)>& store);
+  Values origin_of_slice(const ir::TileOp& copy, const Value& column);
+  bool slices_take_turns(const ir::Stmt& stmt) const;
+  void staged_rows(const ir::Stmt& stmt);
   void staged_store(const ir::Stmt& stmt);
   void staged_elements(const ir::Stmt& stmt);
   void define_fragments();
@@ -320,6 +362,9 @@ class Lowering {
   std::unordered_map<const ir::VarDecl*, ir::Var> registers_;  ///< of lets that have a place in the schedule
   /// Stages by which the step being emitted runs behind the counters of rings that its body fills.
   std::unordered_map<std::size_t, int> leads_;
+
+  std::unordered_map<const ir::Stmt*, GatheredRows> gathered_rows_;  ///< of loops that are being emitted
+  Lag lag_;                                                          ///< of the loop being emitted
 
   std::unordered_map<const ir::BufferDecl*, roles::Smem> scratch_;  ///< of fragments that statements need in memory
   /// What warps that share a line leave each other, one a warp: by the number of the value and its type.

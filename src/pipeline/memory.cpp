@@ -98,13 +98,7 @@ void Lowering::fit_rings() {
   if (staged_bytes_ == 0) return;
   std::int64_t stores = 0;
   walk(kernel_.body, [&](const Stmt& stmt) {
-    auto atom = placed_.atoms.find(&stmt);
-    const auto* copy = atom == placed_.atoms.end() ? nullptr : std::get_if<place::CopyAtom>(&atom->second);
-    bool staged =
-        copy != nullptr && (copy->way == place::CopyWay::staged_store || copy->way == place::CopyWay::staged_elements);
-    if (!staged) return;
-    const TileOp& op = std::get<TileOp>(stmt.node);
-    stores += static_shape(*op.operands[0].buffer)[0] * 128 + kTileAlignment;
+    if (is_staged(stmt)) stores += static_shape(*staged_fragment(stmt))[0] * 128 + kTileAlignment;
   });
   auto limit = shared_limit() - kTileAlignment * 2 - stores;
   share_homes(limit);

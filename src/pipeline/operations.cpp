@@ -99,6 +99,8 @@ void Lowering::operation(const Stmt& stmt) {
                  switch (atom.way) {
                    case place::CopyWay::staged_store:
                      return staged_store(stmt);
+                   case place::CopyWay::staged_rows:
+                     return staged_rows(stmt);
                    case place::CopyWay::staged_elements:
                      return staged_elements(stmt);
                    case place::CopyWay::load_elements:
@@ -113,6 +115,7 @@ void Lowering::operation(const Stmt& stmt) {
                      return store_tile(stmt);
                    case place::CopyWay::tma_load:
                    case place::CopyWay::cp_async_load:
+                   case place::CopyWay::gather_load:
                      break;
                  }
                  diags_.error(Rule::place_operation, stmt.loc, "this copy has no placement yet");

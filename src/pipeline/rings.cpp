@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/row_gather.h"
 #include "ir/visit.h"
 
 namespace plait::pipeline {
@@ -42,8 +43,21 @@ bool is_tma_load(const Stmt& stmt, const place::Placed& placed) {
   return way_of(stmt, placed) == place::CopyWay::tma_load;
 }
 
+namespace {
+
+/// Whether the threads that read a tile load it.
+bool is_own_load(const Stmt& stmt, const place::Placed& placed) {
+  return way_of(stmt, placed) == place::CopyWay::cp_async_load;
+}
+
+}  // namespace
+
+bool is_gather(const Stmt& stmt, const place::Placed& placed) {
+  return way_of(stmt, placed) == place::CopyWay::gather_load;
+}
+
 bool is_load(const Stmt& stmt, const place::Placed& placed) {
-  return is_tma_load(stmt, placed) || way_of(stmt, placed) == place::CopyWay::cp_async_load;
+  return is_tma_load(stmt, placed) || is_gather(stmt, placed) || is_own_load(stmt, placed);
 }
 
 /// Finds them body by body: a tile is loaded and read in one body, so that both roles count the same items.
@@ -88,7 +102,7 @@ bool RingFinder::loads_inside(const Stmt& stmt, const Buffer& buffer) const {
   bool found = false;
   for_each_body_of(stmt, [&](const Body& body) {
     walk(body, [&](const Stmt& inner) {
-      found = found || (is_load(inner, placed_) && std::get<TileOp>(inner.node).operands[1].buffer == buffer);
+      found = found || (is_load(inner, placed_) && graph::loaded_tile(inner) == buffer);
     });
   });
   return found;
@@ -119,7 +133,7 @@ void RingFinder::body(const Body& body, const plan::LoopPlan* plan) {
   std::vector<Load> loads;
   for (const StmtRef& stmt : body) {
     if (is_load(*stmt, placed_)) {
-      loads.push_back({stmt, std::get<TileOp>(stmt->node).operands[1].buffer, {}});
+      loads.push_back({stmt, graph::loaded_tile(*stmt), {}});
       users(body, loads.back());
     }
     const auto* loop = std::get_if<For>(&stmt->node);
@@ -129,9 +143,9 @@ void RingFinder::body(const Body& body, const plan::LoopPlan* plan) {
   }
   while (!loads.empty()) {
     std::vector<Load> together, rest;
-    const bool by_tma = is_tma_load(*loads.front().copy, placed_);
+    const auto way = way_of(*loads.front().copy, placed_);
     for (Load& load : loads) {
-      bool same = load.readers == loads.front().readers && is_tma_load(*load.copy, placed_) == by_tma;
+      bool same = load.readers == loads.front().readers && way_of(*load.copy, placed_) == way;
       (same || &load == &loads.front() ? together : rest).push_back(load);
     }
     join(together, plan);
@@ -149,10 +163,10 @@ std::optional<std::size_t> RingFinder::existing(const std::vector<Load>& loads) 
   if (!found) return found;
   const std::vector<Buffer>& buffers = rings_.rings_[*found].buffers;
   bool same = buffers.size() == loads.size();
-  const bool own = rings_.rings_[*found].own;
+  const bool own = rings_.rings_[*found].own, gathered = rings_.rings_[*found].gathered;
   for (const Load& load : loads) {
     same = same && std::find(buffers.begin(), buffers.end(), load.buffer) != buffers.end() &&
-           is_tma_load(*load.copy, placed_) != own;
+           is_own_load(*load.copy, placed_) == own && is_gather(*load.copy, placed_) == gathered;
   }
   for (const Load& load : loads) {
     if (!same) refuse(*load.copy, fmt::format("`{}` is loaded with other tiles elsewhere", load.buffer->name));
@@ -171,7 +185,8 @@ void RingFinder::join(const std::vector<Load>& loads, const plan::LoopPlan* plan
   }
   if (!ring) {
     ring = rings_.rings_.size();
-    Ring made{"", {}, depth, 1, planned, !is_tma_load(*loads.front().copy, placed_)};
+    const Stmt& first = *loads.front().copy;
+    Ring made{"", {}, depth, 1, planned, is_own_load(first, placed_), is_gather(first, placed_)};
     for (const Load& load : loads) {
       if (std::find(made.buffers.begin(), made.buffers.end(), load.buffer) == made.buffers.end())
         made.buffers.push_back(load.buffer);
@@ -217,14 +232,14 @@ void RingFinder::check_outside(const Body& body, std::set<Buffer> seen) {
   for (const StmtRef& stmt : body) {
     auto filled = rings_.filled_.find(stmt.get());
     if (filled != rings_.filled_.end()) {
-      seen.insert(std::get<TileOp>(stmt->node).operands[1].buffer);
+      seen.insert(graph::loaded_tile(*stmt));
       continue;
     }
     for_each_body_of(*stmt, [&](const Body& b) { check_outside(b, seen); });
     Touched use = touched_alone(*stmt);  // conditions and bounds, too
     use.reads.insert(use.writes.begin(), use.writes.end());
     for (const auto& [copy, ring] : rings_.filled_) {
-      const Buffer& buffer = std::get<TileOp>(copy->node).operands[1].buffer;
+      const Buffer buffer = graph::loaded_tile(*copy);
       if (use.reads.contains(buffer) && !seen.contains(buffer))
         refuse(*copy,
                fmt::format("`{}` is used at line {}, outside of the body that loads it", buffer->name, stmt->loc.line));
@@ -265,6 +280,10 @@ std::optional<std::size_t> Rings::filled_by_reader(const Stmt& stmt) const {
 
 bool Rings::all_own() const {
   return std::all_of(rings_.begin(), rings_.end(), [](const Ring& ring) { return ring.own; });
+}
+
+bool Rings::any_gathered() const {
+  return std::any_of(rings_.begin(), rings_.end(), [](const Ring& ring) { return ring.gathered; });
 }
 
 const std::vector<std::size_t>& Rings::read_by(const Stmt& stmt) const {

@@ -18,6 +18,7 @@ struct Ring {
   std::int64_t least = 1;  ///< slots without which the roles would wait for each other
   bool planned = false;    ///< the schedule gives the depth
   bool own = false;        ///< the threads that compute load them, by cp.async
+  bool gathered = false;   ///< those of the role that loads do, row by row
 
   std::int64_t slot_bytes() const;  ///< of shared memory, each tile aligned
 };
@@ -38,6 +39,8 @@ class Rings {
   std::optional<std::size_t> filled_by_reader(const ir::Stmt& stmt) const;
   /// Whether all are filled by the threads that read them, so that there is no role that loads.
   bool all_own() const;
+  /// Whether the role that loads gathers rows.
+  bool any_gathered() const;
   /// Rings whose tiles a statement or its body reads, ascending.
   const std::vector<std::size_t>& read_by(const ir::Stmt& stmt) const;
   bool reads(const ir::Stmt& stmt, std::size_t ring) const;
@@ -57,8 +60,10 @@ class Rings {
   std::unordered_map<const ir::Stmt*, std::size_t> filled_;
 };
 
-/// Whether the statement is a copy that is made ahead of its readers, and whether TMA makes it.
+/// Whether the statement is a copy or a gather that is made ahead of its readers, and whether TMA makes it.
 bool is_load(const ir::Stmt& stmt, const place::Placed& placed);
 bool is_tma_load(const ir::Stmt& stmt, const place::Placed& placed);
+/// Whether it gathers rows of a tensor, by the threads of the role that loads.
+bool is_gather(const ir::Stmt& stmt, const place::Placed& placed);
 
 }  // namespace plait::pipeline

@@ -53,7 +53,7 @@ void Scalars::assume(const ExprRef& cond, bool holds) {
 bool Scalars::fits(const ExprRef& expr) {
   if (ranges_ == nullptr) ranges_ = std::make_unique<analysis::Ranges>(domain_);
   analysis::Ranges::Entry entry = ranges_->of(expr);
-  return !entry.opaque && entry.range.within(analysis::type_interval(DType::i32));
+  return (!entry.opaque && entry.range.within(analysis::type_interval(DType::i32))) || (demanding_ && demand(expr));
 }
 
 bool Scalars::is_least(const ExprRef& expr, std::int64_t least) {

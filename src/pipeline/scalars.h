@@ -57,10 +57,31 @@ class Scalars {
   bool is_below(const ir::ExprRef& expr, const ir::ExprRef& end) const;
 
   const std::set<ir::Var>& narrowed() const { return narrowed_; }
+
+  /// While it lives, what is not proved to fit in 32 bits is made to: a launch for which it does not is refused.
+  class Demanding {
+   public:
+    explicit Demanding(Scalars& of) : of_(of), before_(of.demanding_) { of_.demanding_ = true; }
+    ~Demanding() { of_.demanding_ = before_; }
+    Demanding(const Demanding&) = delete;
+    Demanding& operator=(const Demanding&) = delete;
+
+   private:
+    Scalars& of_;
+    bool before_;
+  };
+  /// Conditions over dims that the launch has to check.
+  const std::vector<ir::ExprRef>& demands() const { return demands_; }
   const analysis::Domain& domain() const { return domain_; }
 
  private:
   bool fits(const ir::ExprRef& expr);
+  struct Reach {
+    ir::ExprRef least, most;
+  };
+  std::optional<Reach> reach(const ir::ExprRef& expr);
+  std::optional<Reach> reach(const ir::Var& var);
+  bool demand(const ir::ExprRef& expr);
   Value binary(const ir::ExprRef& expr, const ir::Binary& node, const Element& element);
   ir::ExprRef divided(const ir::ExprRef& expr, const ir::Binary& node) const;
   Value cast(const ir::ExprRef& expr, const ir::Cast& node, const Element& element);
@@ -70,6 +91,8 @@ class Scalars {
   analysis::Domain domain_;
   std::unique_ptr<analysis::Ranges> ranges_;  ///< of domain_, made when asked for
   std::unordered_map<const ir::VarDecl*, Value> values_;
+  bool demanding_ = false;
+  std::vector<ir::ExprRef> demands_;
   std::set<ir::Var> narrowed_;  ///< dims that were computed with in 32 bits
 };
 

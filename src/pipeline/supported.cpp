@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/row_gather.h"
 #include "ir/visit.h"
 #include "pipeline/instructions.h"
 #include "pipeline/lowering.h"
@@ -127,10 +128,10 @@ std::string Lowering::instruction_of(const graph::StmtName& name) const {
 /// Whether TMA would make the copy if the tensor of the call were aligned: a schedule is for all calls, and remarks
 /// tell who does it.
 bool Lowering::is_load_by_alignment(const Stmt& stmt) const {
-  const auto* op = std::get_if<TileOp>(&stmt.node);
-  return place::is_hopper(placed_.device) && op != nullptr && op->kind == OpKind::copy &&
-         op->operands[1].buffer->scope == Scope::shared &&
-         placed_.assumptions.unaligned.contains(op->operands[0].buffer->name);
+  const Buffer tensor = graph::loaded_tensor(stmt);
+  if (!place::is_hopper(placed_.device) || tensor == nullptr) return false;
+  const bool ragged = std::holds_alternative<For>(stmt.node) && placed_.assumptions.ragged.contains(tensor->name);
+  return ragged || placed_.assumptions.unaligned.contains(tensor->name);
 }
 
 /// Copies into rings belong to `load`, everything else to `math`.

@@ -90,7 +90,7 @@ void Placer::load_shared(const Copy& copy) {
   CopyAtom atom{CopyWay::tma_load};
   if (by_tma && dtype_bits(copy.dst.buffer->type) < 8)
     placed_.shared[copy.dst.buffer.get()] = {packed_swizzle(copy.dst.buffer), true};
-  if (!by_tma) atom = {CopyWay::cp_async_load, cp_async_piece(copy.src)};
+  if (!by_tma) atom = {CopyWay::cp_async_load, cp_async_piece(copy.src.buffer, copy.src.ranges.back().begin)};
   if (!no_box.empty())
     remark(copy.stmt->loc,
            fmt::format("`{}` is loaded by the threads that compute (cp.async, {} bytes a piece), not by "
@@ -114,14 +114,19 @@ void Placer::load_fragment(const Copy& copy) {
   placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::load_elements};
 }
 
+/// Whether slices of the fragment go through shared memory by stmatrix on their way to such a tensor.
+bool Placer::goes_by_slices(const Buffer& from, const Buffer& to) const {
+  bool narrow = dtype_bits(to->type) == 16 && (from->type == DType::f32 || from->type == to->type);
+  bool wide = from->shape.size() == 2 && static_shape(*from)[1] % 16 == 0;
+  return placed_.fragments.at(from.get()).kind == FragmentKind::wgmma_acc && narrow && wide && is_float(from->type) &&
+         is_float(to->type) && placed_.device.has(machine::Feature::stmatrix);
+}
+
 void Placer::store_global(const Copy& copy) {
   const FragmentHome& home = placed_.fragments.at(copy.src.buffer.get());
   const Buffer &from = copy.src.buffer, &to = copy.dst.buffer;
-  bool narrow = dtype_bits(to->type) == 16 && (from->type == DType::f32 || from->type == to->type);
-  bool wide = from->shape.size() == 2 && static_shape(*from)[1] % 16 == 0;
   bool whole = literal_extents(copy.dst).has_value() && is_whole(copy.src);
-  bool staged = home.kind == FragmentKind::wgmma_acc && narrow && wide && whole && is_plain(copy.attrs) &&
-                is_float(from->type) && is_float(to->type) && placed_.device.has(machine::Feature::stmatrix);
+  bool staged = whole && is_plain(copy.attrs) && goes_by_slices(from, to);
   if (staged && !read_.contains(to.get()) && !placed_.assumptions.unaligned.contains(to->name) &&
       to->shape.size() <= kMaxRank && (to->strides.empty() || as_int(to->strides.back()) == 1)) {
     placed_.atoms[copy.stmt.get()] = CopyAtom{CopyWay::staged_store};
@@ -235,6 +240,7 @@ std::string Placer::nest_obstacle(const For& nest, const std::vector<NestLine>& 
 }
 
 void Placer::place_nest(const StmtRef& stmt) {
+  if (place_gather(stmt) || place_scatter(stmt)) return;
   const For& nest = std::get<For>(stmt->node);
   const std::vector<NestLine>& lines = nest_lines_.at(stmt.get()).lines;
   auto plain = plain_nests_.find(stmt.get());

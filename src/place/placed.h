@@ -18,6 +18,10 @@ inline constexpr std::int64_t kWarpgroupRows = 64;
 inline constexpr std::int64_t kDepthBytes = 32;
 inline constexpr std::int64_t kMaxProductColumns = 256;
 
+/// Of tiles that are gathered row by row: threads that load them, and the most pieces of a tile that each has.
+inline constexpr std::int64_t kGatherThreads = 128;
+inline constexpr std::int64_t kMostGathered = 16;
+
 /// What is known of the tensors of a call. One kernel is made for each set that occurs.
 struct Assumptions {
   /// Tensors that TMA cannot address: the base or a stride other than the innermost is no multiple of 16 bytes, or the
@@ -75,9 +79,11 @@ struct ThreadsAtom {};
 enum class CopyWay {
   tma_load,         ///< global to shared, by a box of a tensor map
   cp_async_load,    ///< the same by the threads that compute, in pieces that arrive later
-  tma_store,        ///< shared to global, the same
+  gather_load,      ///< rows of a tensor to shared, by cp.async of the threads of the role that loads
+  tma_store,        ///< shared to global, by a box of a tensor map
   staged_store,     ///< registers to global through shared memory: stmatrix, then TMA
   staged_elements,  ///< the same where TMA cannot store: stmatrix, then all threads element by element
+  staged_rows,      ///< the same of rows that have places of their own: stmatrix, then threads piece by piece
   load_fragment,    ///< global or shared to registers, each thread what it owns
   load_elements,    ///< the same, element by element: with a row map, padding, a valid part or other dimensions
   store_fragment,   ///< registers to global or shared, the same
@@ -85,7 +91,7 @@ enum class CopyWay {
 };
 struct CopyAtom {
   CopyWay way = CopyWay::tma_load;
-  int piece = 16;  ///< bytes that cp.async moves at once
+  int piece = 16;  ///< bytes that a thread moves at once, by cp.async or of staged rows
 };
 /// `buffer[vars] = value` for each element that a thread owns; lets of the nest are put into the values.
 struct NestLine {

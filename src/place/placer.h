@@ -1,6 +1,7 @@
 #pragma once
 
 #include "analysis/affine.h"
+#include "graph/row_gather.h"
 #include "place/nest.h"
 
 namespace plait::place {
@@ -80,20 +81,27 @@ class Placer {
   void place_copy(const Copy& copy);
   void load_shared(const Copy& copy);
   void load_fragment(const Copy& copy);
+  bool goes_by_slices(const ir::Buffer& from, const ir::Buffer& to) const;
   void store_global(const Copy& copy);
   void store_shared(const Copy& copy);
   void store_tile(const Copy& copy);
   bool is_only_writer(const ir::Stmt& stmt, const ir::Buffer& tensor) const;
+  bool is_only_writer_of(const ir::Stmt& nest, const ir::Buffer& tensor) const;
   void move_fragment(const Copy& copy);
   std::string load_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   std::string tma_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
   std::string packed_obstacle(const ir::Region& global, const ir::Region& tile) const;
   std::string packed_use(const ir::Buffer& tile) const;
   std::string cp_async_obstacle(const ir::Region& global, const ir::Region& tile, const ir::CopyAttrs& attrs) const;
-  int cp_async_piece(const ir::Region& global) const;
+  int cp_async_piece(const ir::Buffer& tensor, const ir::ExprRef& column) const;
   int piece_of(const ir::Buffer& fragment, ir::DType type) const;
   std::string vector_obstacle(const ir::Region& memory, const ir::Buffer& fragment) const;
   void place_nest(const ir::StmtRef& stmt);
+  bool place_gather(const ir::StmtRef& stmt);
+  bool place_scatter(const ir::StmtRef& stmt);
+  int gather_piece(const graph::TensorRows& gather) const;
+  ir::ExprRef spelled_out(const ir::ExprRef& expr) const;
+  std::string gather_obstacle(const ir::Stmt& stmt, const graph::TensorRows& gather) const;
   std::string nest_obstacle(const ir::For& nest, const std::vector<NestLine>& lines) const;
   void place_reduction(const ir::StmtRef& stmt);
   void place_fill(const ir::StmtRef& stmt);

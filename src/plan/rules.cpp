@@ -66,6 +66,9 @@ class Rules {
   void find_movable(std::size_t i) {
     const Node& node = graph_.nodes[i];
     if (!graph::is_load(*node.stmt)) return;
+    // Rows are gathered ahead by a role that loads; elsewhere by the threads that compute, where they are read.
+    const bool gather = std::holds_alternative<ir::For>(node.stmt->node);
+    if (gather && !(device_.has(machine::Feature::tma) && device_.has(machine::Feature::wgmma))) return;
     const ir::Buffer& target = node.writes.front().buffer;
     last_[i] = last_reader(i);
     if (!last_[i]) return reason(i, fmt::format("nothing behind it in the body reads '{}'", target->name));

@@ -92,6 +92,7 @@ class Collector {
     }
     if (const auto* s = std::get_if<LdMatrix>(&stmt.node)) mark(s->src, reads);
     if (const auto* s = std::get_if<LoadShared>(&stmt.node)) mark(s->src, reads);
+    if (const auto* s = std::get_if<PutPiece>(&stmt.node)) mark(s->src, reads);
     Visitor look;
     look.expr = [&](const ExprRef& e) {
       ir::walk(e, [&](const ir::Expr& x) {

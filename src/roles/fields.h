@@ -117,7 +117,7 @@ auto fields(const Prefetch& s, F&& fn) {
 }
 template <typename F>
 auto fields(const CpAsync& s, F&& fn) {
-  return fn(s.dst, s.src, s.rows, s.columns, s.piece);
+  return fn(s.dst, s.src, s.rows, s.columns, s.piece, s.where);
 }
 template <typename F>
 auto fields(const CpCommit&, F&& fn) {
@@ -194,6 +194,10 @@ auto fields(const PutTensor& s, F&& fn) {
 template <typename F>
 auto fields(const PutShared& s, F&& fn) {
   return fn(s.dst, s.value);
+}
+template <typename F>
+auto fields(const PutPiece& s, F&& fn) {
+  return fn(s.dst, s.src, s.piece);
 }
 template <typename F>
 auto fields(const Atomic& s, F&& fn) {

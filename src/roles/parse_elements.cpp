@@ -95,6 +95,13 @@ void RoleParser::store(const Loc& loc) {
 
 void RoleParser::put(const Loc& loc) {
   Source dst = operand("an element of a tensor or of a shared tile");
+  if (at(Tok::less)) {
+    if (!arrow()) return;
+    PutPiece node{bind_.tensor(dst), bind_.smem(operand("a shared tile such as S[i, 0, 0]"))};
+    if (!expect_word("bytes", "the tile")) return;
+    node.piece = count("the bytes of a piece", 4, 16);
+    return emit(loc, std::move(node));
+  }
   expect(Tok::assign, "'=' behind the element", "write put T[i] = e");
   Source value = expression();
   if (bind_.smem_of(dst) != nullptr) {

@@ -139,6 +139,14 @@ void RoleParser::cp_async(const Loc& loc) {
   node.dst = bind_.smem(operand("a shared tile such as S[i, 0, 0]"));
   if (!arrow()) return;
   node.src = bind_.tensor(operand("an element of a tensor such as T[a, b]"));
+  if (accept_word("pieces")) {
+    node.piece = count("the bytes of a piece", 4, 16);
+    if (!expect_word("where", "the bytes")) return;
+    node.where = bind_.value(expression());
+    node.rows = 1;
+    if (node.dst.smem != nullptr) node.columns = node.piece * 8 / ir::dtype_bits(node.dst.smem->buffer->type);
+    return emit(loc, std::move(node));
+  }
   if (!expect_word("rows", "the tensor")) return;
   node.rows = count("the rows", 1, kMaxExtent);
   if (!expect_word("columns", "the rows")) return;

@@ -169,6 +169,8 @@ class Printer {
   std::string text(const BulkWait& s) const { return line("bulk_wait {}{}", s.read ? "read " : "", s.pending); }
   std::string text(const Prefetch& s) const { return line("prefetch {}", s.map->name); }
   std::string text(const CpAsync& s) const {
+    if (s.where != nullptr)
+      return line("cp_async {} <- {} pieces {} where {}", text_of(s.dst), text_of(s.src), s.piece, value_text(s.where));
     return line("cp_async {} <- {} rows {} columns {}{}", text_of(s.dst), text_of(s.src), s.rows, s.columns,
                 s.piece == 16 ? "" : fmt::format(" pieces {}", s.piece));
   }
@@ -231,6 +233,9 @@ class Printer {
   std::string text(const StoreShared& s) const { return line("store {} <- {}", text_of(s.dst), s.src->buffer->name); }
   std::string text(const PutTensor& s) const { return line("put {} = {}", text_of(s.dst), ir::typed_text(s.value)); }
   std::string text(const PutShared& s) const { return line("put {} = {}", text_of(s.dst), ir::typed_text(s.value)); }
+  std::string text(const PutPiece& s) const {
+    return line("put {} <- {} bytes {}", text_of(s.dst), text_of(s.src), s.piece);
+  }
   std::string text(const Atomic& s) const {
     return line("{} = {}({}, {})", s.result->name, atomic_word(s.op), text_of(s.dst), ir::typed_text(s.value));
   }

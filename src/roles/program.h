@@ -275,12 +275,14 @@ struct Prefetch {
   Map map;
 };
 
-// cp.async: rows x columns by the threads of the role in pieces of 16, 8 or 4 bytes, zeros outside the tensor
+// cp.async: rows x columns by the threads of the role in pieces of 16, 8 or 4 bytes, zeros outside the tensor. With
+// `where` each thread copies one piece, a row of its own, between the places that it names; zeros where `where` is false.
 struct CpAsync {
   SmemRef dst;
   TensorRef src;
   std::int64_t rows = 0, columns = 0;
   std::int64_t piece = 16;  ///< bytes
+  ExprRef where = nullptr;  ///< null: the threads share out the tile
 };
 struct CpCommit {};
 struct CpWait {
@@ -385,6 +387,12 @@ struct PutShared {
   SmemRef dst;
   ExprRef value;
 };
+/// Neighbours of a row of a shared tile to those of a tensor, 16, 8 or 4 bytes, by every thread that runs it.
+struct PutPiece {
+  TensorRef dst;
+  SmemRef src;
+  std::int64_t piece = 16;  ///< bytes
+};
 /// dst = op(dst, value) as one indivisible step; gives the old value.
 struct Atomic {
   Var result;
@@ -437,7 +445,7 @@ using AnyStmt =
                  SyncThreads, SyncWarp, ClusterArrive, ClusterWait, BarrierSync, BarrierArrive, TmaLoad, TmaStore,
                  BulkLoad, BulkStore, BulkCommit, BulkWait, Prefetch, CpAsync, CpCommit, CpWait, Wgmma, WgmmaCommit,
                  WgmmaAwait, Mma, LdMatrix, StMatrix, Each, RowReduce, LaneReduce, Keep, LoadTensor, StoreTensor,
-                 LoadShared, StoreShared, PutTensor, PutShared, Atomic, AtomicShared, Broadcast, Shuffle, Clock,
+                 LoadShared, StoreShared, PutTensor, PutShared, PutPiece, Atomic, AtomicShared, Broadcast, Shuffle, Clock,
                  Acquire, Publish, Receive, Release, Issue>;
 
 /// Any one of them. Construction and copies are out of line: what std::variant makes of so many alternatives is too

@@ -77,6 +77,10 @@ class Whole {
     need((s.mbar.mbar == nullptr) != (s.channel.channel == nullptr));
     s.mbar.mbar != nullptr ? (*this)(s.mbar) : (*this)(s.channel);
   }
+  void statement(const CpAsync& s) const {
+    (*this)(s.dst);
+    (*this)(s.src);
+  }
   void statement(const Acquire& s) const { (*this)(s.item); }
   void statement(const Issue& s) const {
     (*this)(s.reads);

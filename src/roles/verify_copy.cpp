@@ -59,6 +59,7 @@ class Copies {
   }
   void check(const Met& met, const BulkStore& s) { bulk(met, s.src, s.dst.tensor, s.bytes); }
   void check(const Met& met, const CpAsync& s);
+  void check(const Met& met, const PutPiece& s);
   void check(const Met& met, const PutShared& s) { inside(check_, s.dst, place_of(s.dst, met.ranges), 1, 1); }
   void check(const Met& met, const LoadShared& s) { fragment(met, s.src, *s.dst->buffer); }
   void check(const Met& met, const StoreShared& s) { fragment(met, s.dst, *s.src->buffer); }
@@ -97,6 +98,7 @@ void Copies::modes(const Stmt& stmt) {
                       [&](const CpAsync& s) { read(s.src.tensor); }, [&](const LoadTensor& s) { read(s.src.tensor); },
                       [&](const StoreTensor& s) { write(s.dst.tensor, stmt.loc); },
                       [&](const PutTensor& s) { write(s.dst.tensor, stmt.loc); },
+                      [&](const PutPiece& s) { write(s.dst.tensor, stmt.loc); },
                       [&](const Issue& s) {
                         for (const TaskOperand& operand : s.reads) {
                           if (const auto* ref = std::get_if<TensorRef>(&operand)) read(ref->tensor);
@@ -254,6 +256,23 @@ void Copies::check(const Met& met, const CpAsync& s) {
         aligned % s.piece != 0
             ? fmt::format("the copy begins at byte {} of a row", aligned)
             : fmt::format("the rows of `{}` follow at {} bytes", s.dst.smem->buffer->name, tile.pitch()),
+        fmt::format("begin at, and pad rows to, a multiple of {} bytes", s.piece));
+}
+
+void Copies::check(const Met& met, const PutPiece& s) {
+  if (s.piece != 16 && s.piece != 8 && s.piece != 4)
+    return error(Rule::cp_async_tile, s.src.loc, met, fmt::format("pieces of {} bytes", s.piece), "write 16, 8 or 4");
+  if (!same_type(met, Rule::cp_async_tile, s.src, s.dst.tensor)) return;
+  layout::SmemTile tile = layout::smem_tile(*s.src.smem);
+  if (tile.bits > s.piece * 8)
+    return error(Rule::cp_async_tile, s.src.loc, met, fmt::format("pieces of {} bytes of elements of {} bits", s.piece,
+                                                                  tile.bits),
+                 "move at least one element");
+  TilePlace place = place_of(s.src, met.ranges);
+  if (!inside(check_, s.src, place, 1, s.piece * 8 / tile.bits)) return;
+  std::int64_t begin = place.column.example() * tile.bits / 8;
+  if (begin % s.piece == 0 && tile.pitch() % s.piece == 0) return;
+  error(Rule::cp_async_tile, s.src.loc, met, fmt::format("the piece begins at byte {} of a row", begin),
         fmt::format("begin at, and pad rows to, a multiple of {} bytes", s.piece));
 }
 

@@ -101,6 +101,9 @@ class Names {
   void check(const Wgmma& s) {
     if (s.clear != nullptr) condition(s.clear, "the condition of clear");
   }
+  void check(const CpAsync& s) {
+    if (s.where != nullptr) condition(s.where, "the condition of a copy");
+  }
   void check(const PutTensor& s) { typed(s.value, s.dst.tensor->type, "the value that is stored"); }
   void check(const PutShared& s) { typed(s.value, s.dst.smem->buffer->type, "the value that is stored"); }
   void check(const Atomic& s) {

@@ -68,6 +68,7 @@ Reach reach_of(const StmtNode& node) {
                [](const StoreShared&) { return Reach::warp; },
                [](const PutTensor&) { return Reach::thread; },
                [](const PutShared&) { return Reach::thread; },
+               [](const PutPiece&) { return Reach::thread; },
                [](const Atomic&) { return Reach::thread; },
                [](const AtomicShared&) { return Reach::thread; },
                [](const Broadcast&) { return Reach::warp; },

@@ -99,6 +99,10 @@ class Granules {
                      tensor(n.src.tensor.get(), n.piece);
                    },
                    [&](const roles::PutShared& n) { shared(element(*n.dst.smem->buffer)); },
+                   [&](const roles::PutPiece& n) {
+                     shared(n.piece);
+                     tensor(n.dst.tensor.get(), n.piece);
+                   },
                    [&](const roles::AtomicShared& n) { shared(element(*n.dst.smem->buffer)); },
                    [&](const roles::PutTensor& n) { tensor(n.dst.tensor.get(), element(*n.dst.tensor)); },
                    [&](const roles::Atomic& n) { tensor(n.dst.tensor.get(), element(*n.dst.tensor)); },
@@ -193,6 +197,7 @@ std::string statement_word(const roles::Stmt& stmt) {
                                            "store",
                                            "load",
                                            "store",
+                                           "put",
                                            "put",
                                            "put",
                                            "atomic_add",

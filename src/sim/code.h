@@ -216,7 +216,8 @@ struct CpAsync {
   SmemPlace dst;
   TensorPlace src;
   std::int64_t rows = 0, columns = 0;
-  std::int64_t piece = 16;  ///< bytes
+  std::int64_t piece = 16;   ///< bytes
+  std::optional<Reg> where;  ///< each lane its own piece; zeros where it is false
 };
 struct CpCommit {};
 struct CpWait {
@@ -303,6 +304,11 @@ struct PutShared {
   SmemPlace dst;
   Reg value;
 };
+struct PutPiece {
+  TensorPlace dst;
+  SmemPlace src;
+  std::int64_t piece = 16;  ///< bytes
+};
 struct Atomic {
   ThreadWork work;
   Reg result;
@@ -351,7 +357,8 @@ using Action =
                  act::BulkStore, act::BulkCommit, act::BulkWait, act::Prefetch, act::CpAsync, act::CpCommit,
                  act::CpWait, act::Wgmma, act::WgmmaCommit, act::WgmmaAwait, act::Mma, act::LdMatrix, act::StMatrix,
                  act::Each, act::RowReduce, act::LaneReduce, act::Keep, act::LoadTensor, act::StoreTensor,
-                 act::LoadShared, act::StoreShared, act::PutTensor, act::PutShared, act::Atomic, act::AtomicShared,
+                 act::LoadShared, act::StoreShared, act::PutTensor, act::PutShared, act::PutPiece, act::Atomic,
+                 act::AtomicShared,
                  act::Broadcast, act::Shuffle, act::ReadClock, act::TaskBegin, act::TaskEnd, act::Finish>;
 
 struct Instr {

@@ -75,7 +75,9 @@ Action Compiler::action(const roles::BulkWait& n) { return act::BulkWait{n.pendi
 Action Compiler::action(const roles::Prefetch&) { return act::Prefetch{}; }
 Action Compiler::action(const roles::CpAsync& n) {
   SmemPlace dst = place(n.dst);
-  return act::CpAsync{dst, place(n.src), n.rows, n.columns, n.piece};
+  TensorPlace src = place(n.src);
+  return act::CpAsync{dst, src, n.rows, n.columns, n.piece,
+                      n.where == nullptr ? std::nullopt : std::optional(value(n.where))};
 }
 Action Compiler::action(const roles::CpCommit&) { return act::CpCommit{}; }
 Action Compiler::action(const roles::CpWait& n) { return act::CpWait{n.pending}; }
@@ -193,6 +195,10 @@ Action Compiler::action(const roles::StoreShared& n) { return act::StoreShared{p
 Action Compiler::action(const roles::PutTensor& n) {
   TensorPlace at = place(n.dst);
   return act::PutTensor{thread_work(n.value), at, value(n.value)};
+}
+Action Compiler::action(const roles::PutPiece& n) {
+  TensorPlace to = place(n.dst);
+  return act::PutPiece{to, place(n.src), n.piece};
 }
 Action Compiler::action(const roles::PutShared& n) {
   SmemPlace at = place(n.dst);

@@ -64,6 +64,7 @@ class Data {
                    [&](const roles::StoreShared& n) { write(n.dst); },
                    [&](const roles::PutTensor& n) { write(n.dst); },
                    [&](const roles::PutShared& n) { write(n.dst); },
+                   [&](const roles::PutPiece& n) { write(n.dst); },
                    [&](const roles::Atomic& n) { write(n.dst); },
                    [&](const roles::AtomicShared& n) { write(n.dst); },
                    [&](const roles::Mma& n) { write(n.acc); },

@@ -114,6 +114,7 @@ class Compiler {
   Action action(const roles::StoreShared& n);
   Action action(const roles::PutTensor& n);
   Action action(const roles::PutShared& n);
+  Action action(const roles::PutPiece& n);
   Action action(const roles::Atomic& n);
   Action action(const roles::AtomicShared& n);
   Action action(const roles::Broadcast& n);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +15,13 @@ struct Piece {
   std::int64_t from = -1;  ///< byte of the tensor, -1: outside
 };
 
-/// The pieces of one lane: every threads-th one of the tile, row by row.
+/// Whether so many neighbours of a row lie in the tensor.
+bool is_inside(const ir::TensorView& view, std::vector<std::int64_t> element, std::int64_t count) {
+  element.back() += count - 1;
+  return tensor_offset(view, element).has_value();
+}
+
+/// The pieces of one lane: its own one, or every threads-th one of the tile, row by row.
 std::vector<Piece> pieces(Machine& m, Warp& w, int lane, const act::CpAsync& a) {
   std::vector<Piece> list;
   const SmemCode& smem = m.code().smem[static_cast<std::size_t>(a.dst.smem)];
@@ -28,15 +35,26 @@ std::vector<Piece> pieces(Machine& m, Warp& w, int lane, const act::CpAsync& a) 
     return list;
   }
   std::vector<std::int64_t> index = indices(w, lane, a.src.index);
+  const bool alone = a.where.has_value(), wanted = alone && value_of(w, *a.where, lane).i != 0;
   std::int64_t per_piece = a.piece * 8 / smem.tile.bits, per_row = a.columns / per_piece;
   std::int64_t threads = std::int64_t{w.code.warps} * kLanes;
-  for (std::int64_t i = std::int64_t{w.index} * kLanes + lane; i < a.rows * per_row; i += threads) {
+  std::int64_t first = alone ? 0 : std::int64_t{w.index} * kLanes + lane;
+  for (std::int64_t i = first; i < a.rows * per_row; i += threads) {
     std::int64_t row = i / per_row, column = i % per_row * per_piece;
     std::vector<std::int64_t> element = index;
     element.back() += column;
     if (element.size() > 1) element[element.size() - 2] += row;
     Piece piece{smem_byte(smem, {at->copy, at->row + row, at->column + column})};
-    auto offset = tensor_offset(view, element);
+    std::optional<std::int64_t> offset;
+    if (wanted || !alone) offset = tensor_offset(view, element);
+    if (wanted && !(offset && is_inside(view, element, per_piece))) {
+      m.fail(Rule::out_of_bounds, w.site,
+             fmt::format("{} copies {} elements from {}[{}] on; its shape is [{}]",
+                         describe_thread(m, w.block, w.first_thread + lane), per_piece,
+                         m.code().tensors[static_cast<std::size_t>(a.src.tensor)].decl->name, fmt::join(element, ", "),
+                         fmt::join(view.shape, ", ")));
+      return {};
+    }
     if (offset) piece.from = *offset * ir::dtype_bits(view.type) / 8;
     if (piece.to % a.piece != 0 || (offset && piece.from % a.piece != 0)) {
       m.fail(Rule::sim_align, w.site,
@@ -77,7 +95,7 @@ void move(Machine& m, Block& block, const act::CpAsync& a, const std::vector<Pie
 /// When the warp's part of a copy is done.
 std::int64_t transfer(Machine& m, Warp& w, const act::CpAsync& a) {
   std::int64_t bits = m.code().smem[static_cast<std::size_t>(a.dst.smem)].tile.bits;
-  std::int64_t bytes = a.rows * a.columns * bits / 8 / w.code.warps;
+  std::int64_t bytes = a.where ? a.piece * kLanes : a.rows * a.columns * bits / 8 / w.code.warps;
   w.time += m.latency(bytes / (a.piece * kLanes) * m.costs().instruction);
   auto place = static_cast<std::uint64_t>(w.index);
   for (std::int64_t index : indices(w, 0, a.src.index)) place = mix_place(place, index);

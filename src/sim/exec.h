@@ -70,6 +70,7 @@ Step run(Machine& m, Warp& w, const act::LoadShared& a);
 Step run(Machine& m, Warp& w, const act::StoreShared& a);
 Step run(Machine& m, Warp& w, const act::PutTensor& a);
 Step run(Machine& m, Warp& w, const act::PutShared& a);
+Step run(Machine& m, Warp& w, const act::PutPiece& a);
 Step run(Machine& m, Warp& w, const act::Atomic& a);
 Step run(Machine& m, Warp& w, const act::AtomicShared& a);
 Step run(Machine& m, Warp& w, const act::Broadcast& a);

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 #include "ir/evaluate.h"
@@ -321,6 +322,34 @@ Step run(Machine& m, Warp& w, const act::PutShared& a) {
     store_value(type, w.block.smem.data() + begin, 0, value);
   }
   w.time += m.latency(m.costs().smem_access);
+  return Step::next;
+}
+
+Step run(Machine& m, Warp& w, const act::PutPiece& a) {
+  const ir::TensorView& view = m.tensor(a.dst.tensor);
+  const SmemCode& smem = m.code().smem[static_cast<std::size_t>(a.src.smem)];
+  const std::int64_t elements = a.piece * 8 / smem.tile.bits;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    if (!has(w.mask, lane)) continue;
+    auto at = smem_position(m, w, lane, a.src, {1, elements});
+    auto first = tensor_element(m, w, lane, a.dst.tensor, a.dst.index);
+    if (!at || !first) continue;
+    std::vector<std::int64_t> last = indices(w, lane, a.dst.index);
+    last.back() += elements - 1;
+    const std::int64_t from = smem_byte(smem, *at), to = *first * smem.tile.bits / 8;
+    if (!tensor_offset(view, last) || view.strides.back() != 1 || from % a.piece != 0 || to % a.piece != 0) {
+      m.fail(Rule::sim_align, w.site,
+             fmt::format("a piece of {} bytes goes from byte {} of shared memory to byte {} of {}, whose rows are no "
+                         "multiples of it or end within",
+                         a.piece, from, to, m.code().tensors[static_cast<std::size_t>(a.dst.tensor)].decl->name));
+      return Step::next;
+    }
+    lane_access(m, w, lane, {&w.block, a.src.smem, from, a.piece}, Kind::read);
+    lane_access(m, w, lane, {nullptr, a.dst.tensor, to, a.piece}, Kind::write);
+    std::memcpy(static_cast<std::uint8_t*>(view.data) + to, w.block.smem.data() + from,
+                static_cast<std::size_t>(a.piece));
+  }
+  w.time += m.latency(m.costs().smem_access + m.costs().global_store);
   return Step::next;
 }
 

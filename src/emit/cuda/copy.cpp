@@ -289,6 +289,14 @@ void emit_even_pieces(Emitter& e, const roles::CpAsync& s, const Pieces& p) {
 
 void emit(Emitter& e, const roles::CpAsync& s) {
   e.needs_sm(80, s.dst.loc, "cp.async");
+  if (s.where != nullptr) {
+    // What is not wanted is not read, wherever it would lie.
+    e.line(fmt::format("{}({}, {} + {}, {} ? {} : 0);", e.helper(fmt::format("cp_async_{}", s.piece)),
+                       element_address(e, s.dst, "0", "0"), e.use(s.src.tensor),
+                       tensor_offset(e, s.src.tensor, index_texts(e, s.src.index)), expr_text(e, s.where, Level::logical_or),
+                       s.piece));
+    return;
+  }
   Pieces p = pieces_of(e, s);
   if (p.even && (whole_periods(*s.dst.smem, p.row_step) || parts_of_period(s.dst, p.row_step)))
     return emit_even_pieces(e, s, p);

@@ -205,6 +205,7 @@ void emit(Emitter& e, const roles::LoadShared& s);
 void emit(Emitter& e, const roles::StoreShared& s);
 void emit(Emitter& e, const roles::PutTensor& s);
 void emit(Emitter& e, const roles::PutShared& s);
+void emit(Emitter& e, const roles::PutPiece& s);
 void emit(Emitter& e, const roles::Atomic& s);
 void emit(Emitter& e, const roles::AtomicShared& s);
 

@@ -227,6 +227,13 @@ void emit(Emitter& e, const roles::PutTensor& s) {
   e.line(fmt::format("{}[{}] = {};", e.use(s.dst.tensor), offset, to_memory(e, type, value)));
 }
 
+void emit(Emitter& e, const roles::PutPiece& s) {
+  const std::string type = s.piece == 16 ? "uint4" : s.piece == 8 ? "uint2" : "unsigned";
+  std::string offset = tensor_offset(e, s.dst.tensor, index_texts(e, s.dst.index));
+  e.line(fmt::format("*reinterpret_cast<{}*>({} + {}) = {}<const {}>({});", type, e.use(s.dst.tensor), offset,
+                     e.helper("shared_at"), type, element_address(e, s.src, "0", "0")));
+}
+
 void emit(Emitter& e, const roles::PutShared& s) {
   std::string type = memory_type(e, s.dst.smem->buffer->type);
   e.line(fmt::format("{}<{}>({}) = {};", e.helper("shared_at"), type, element_address(e, s.dst, "0", "0"),

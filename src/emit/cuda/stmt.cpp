@@ -118,7 +118,7 @@ bool is_explained(const roles::StmtNode& node) {
          std::holds_alternative<roles::StMatrix>(node) || std::holds_alternative<roles::RowReduce>(node) ||
          std::holds_alternative<roles::LaneReduce>(node) || std::holds_alternative<roles::LoadTensor>(node) ||
          std::holds_alternative<roles::StoreTensor>(node) || std::holds_alternative<roles::LoadShared>(node) ||
-         std::holds_alternative<roles::StoreShared>(node);
+         std::holds_alternative<roles::StoreShared>(node) || std::holds_alternative<roles::PutPiece>(node);
 }
 
 }  // namespace
