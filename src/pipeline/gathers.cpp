@@ -49,6 +49,47 @@ void find_kept(const ExprRef& expr, const Var& row, const std::set<const VarDecl
   if (std::none_of(found.begin(), found.end(), same)) found.push_back(expr);
 }
 
+/// The terms of a sum that differ among rows, and the rest of it; nothing where one cannot be told from the other.
+struct Split {
+  ExprRef row, rest;  ///< null: nothing
+};
+std::optional<Split> split_sum(const ExprRef& expr, const std::set<const VarDecl*>& row) {
+  if (!gather_mentions(expr, row)) return Split{nullptr, expr};
+  const auto* node = std::get_if<Binary>(&expr->node);
+  const bool sum = node != nullptr && (node->op == BinaryOp::add || node->op == BinaryOp::sub);
+  if (!sum) return Split{expr, nullptr};
+  auto a = split_sum(node->a, row), b = split_sum(node->b, row);
+  if (!a || !b) return {};
+  Diagnostics diags;
+  auto joined = [&](const ExprRef& x, const ExprRef& y) -> ExprRef {
+    if (y == nullptr) return x;
+    ExprRef left = x != nullptr ? x : typed_int(expr->type, 0);
+    if (x == nullptr && node->op == BinaryOp::add) return y;
+    return make_binary(node->op, left, y, expr->loc, diags);
+  };
+  return Split{joined(a->row, b->row), joined(a->rest, b->rest)};
+}
+
+/// Elements from one to the next along a dimension.
+Value stride_of(const Buffer& tensor, std::size_t d) {
+  if (!tensor->strides.empty()) return Value(tensor->strides[d]);
+  Value out = 1;
+  for (std::size_t inner = d + 1; inner < tensor->shape.size(); ++inner)
+    out = inner == d + 1 ? Value(tensor->shape[inner]) : out * Value(tensor->shape[inner]);
+  return out;
+}
+
+Value wide(const Value& value) {
+  return value.expr()->type == DType::i64 ? value : roles::build::cast(DType::i64, value);
+}
+
+void gather_conjuncts(const ExprRef& cond, std::vector<ExprRef>& out) {
+  const auto* both = std::get_if<Binary>(&cond->node);
+  if (both == nullptr || both->op != BinaryOp::logical_and) return out.push_back(cond);
+  gather_conjuncts(both->a, out);
+  gather_conjuncts(both->b, out);
+}
+
 /// Variables that have another value in each iteration of a loop.
 std::set<const VarDecl*> changing_in(const For& loop) {
   std::set<const VarDecl*> out;
@@ -79,13 +120,15 @@ Lowering::GatherShape Lowering::gather_shape(const Stmt& stmt, const graph::Tens
 /// What a thread knows of its rows: which they are and, of those that `loop` gathers, what its iterations leave as it
 /// is. Null: the gather stands in no loop.
 Lowering::GatheredRows Lowering::keep_rows(const Stmt& stmt, const For* loop) {
-  GatheredRows out{*graph::row_gather(stmt), {}, 0, 0, {}};
+  GatheredRows out;
+  out.gather = *graph::row_gather(stmt);
   const graph::TensorRows& gather = out.gather;
   out.shape = gather_shape(stmt, gather);
   const std::string& name = gather.tile->name;
   Value thread = b_.builtins().thread;
   out.row = b_.let(fresh(name + "_row"), thread / out.shape.lanes);
   out.column = b_.let(fresh(name + "_column"), thread % out.shape.lanes * out.shape.elements);
+  out.sometimes = gather.inside;
   if (loop == nullptr) return out;
   const Scalars::Demanding narrow(scalars_);
   std::set<const VarDecl*> changing = changing_in(*loop);
@@ -95,13 +138,69 @@ Lowering::GatheredRows Lowering::keep_rows(const Stmt& stmt, const For* loop) {
   if (gather.inside != nullptr) find_kept(gather.inside, gather.row.var, changing, found);
   for (const ExprRef& expr : found)
     out.kept.push_back({expr, std::make_shared<const VarDecl>(VarDecl{name + "_at", expr->type, VarKind::let, {}}), {}});
+  split_places(out, changing);
   for (std::int64_t u = 0; u < out.shape.own; ++u) {
     Scalars::Scope scope(scalars_);
     scalars_.add_loop(std::get<For>(stmt.node));
     scalars_.bind(gather.row.var, out.row_at(u));
     for (KeptOfRow& kept : out.kept) kept.values.push_back(b_.let(fresh(name + "_at"), scalars_.convert(kept.expr)));
+    bind_kept(out, u);
+    if (out.splits) out.offsets.push_back(b_.let(fresh(name + "_from"), row_offset(out)));
+    if (out.always != nullptr)
+      out.wanted.push_back(b_.let(fresh(name + "_in"), scalars_.convert(with_kept(out.always, out.kept))));
   }
   return out;
+}
+
+/// What of the places and conditions of rows no iteration changes.
+void Lowering::split_places(GatheredRows& rows, const std::set<const VarDecl*>& changing) {
+  const graph::TensorRows& gather = rows.gather;
+  rows.splits = true;
+  std::set<const VarDecl*> of_row = {gather.row.var.get()};
+  for (const KeptOfRow& kept : rows.kept) of_row.insert(kept.var.get());
+  for (const ExprRef& expr : gather.index) {
+    auto split = split_sum(with_kept(expr, rows.kept), of_row);
+    rows.splits = rows.splits && split && (split->row == nullptr || !gather_mentions(split->row, changing));
+    rows.row_index.push_back(split ? split->row : nullptr);
+    rows.rest_index.push_back(split ? split->rest : nullptr);
+  }
+  std::vector<ExprRef> list;
+  if (gather.inside != nullptr) gather_conjuncts(gather.inside, list);
+  Diagnostics diags;
+  rows.sometimes = nullptr;
+  for (const ExprRef& cond : list) {
+    ExprRef& part = gather_mentions(cond, changing) ? rows.sometimes : rows.always;
+    part = part == nullptr ? cond : make_binary(BinaryOp::logical_and, part, cond, cond->loc, diags);
+  }
+}
+
+/// Has what is kept of a thread's row stand for what it was computed from.
+void Lowering::bind_kept(const GatheredRows& rows, std::int64_t own) {
+  for (const KeptOfRow& kept : rows.kept) {
+    scalars_.add_let({kept.var, kept.expr});
+    scalars_.bind(kept.var, kept.values[static_cast<std::size_t>(own)]);
+  }
+}
+
+/// Elements of the tensor before a row's, without what iterations add to it.
+Value Lowering::row_offset(const GatheredRows& rows) {
+  std::optional<Value> sum;
+  for (std::size_t d = 0; d < rows.row_index.size(); ++d) {
+    if (rows.row_index[d] == nullptr) continue;
+    Value part = wide(scalars_.index(rows.row_index[d])) * stride_of(rows.gather.tensor, d);
+    sum = sum ? *sum + part : part;
+  }
+  return sum ? *sum : Value(typed_int(DType::i64, 0));
+}
+
+/// What an iteration adds to it for all rows.
+Value Lowering::step_offset(const GatheredRows& rows, const Value& from) {
+  Value sum = wide(from);
+  for (std::size_t d = 0; d < rows.rest_index.size(); ++d) {
+    if (rows.rest_index[d] == nullptr || as_int(rows.rest_index[d]) == 0) continue;
+    sum = sum + wide(scalars_.index(rows.rest_index[d])) * stride_of(rows.gather.tensor, d);
+  }
+  return sum;
 }
 
 /// The expression with what is kept of it in its place.
@@ -125,24 +224,24 @@ void Lowering::gather_tile(const Stmt& stmt) {
   Value from = b_.let(fresh("from"), scalars_.index(gather.begin) + rows.column);
   std::optional<Value> clipped;
   if (gather.clipped) clipped = b_.let(fresh("within"), from < scalars_.index(tensor->shape.back()));
+  std::optional<Value> step;
+  if (rows.splits) step = b_.let(fresh("step"), step_offset(rows, from));
   for (std::int64_t u = 0; u < rows.shape.own; ++u) {
     Scalars::Scope own(scalars_);
     scalars_.add_loop(std::get<For>(stmt.node));
     scalars_.bind(gather.row.var, rows.row_at(u));
-    for (const KeptOfRow& kept : rows.kept) {
-      scalars_.add_let({kept.var, kept.expr});
-      scalars_.bind(kept.var, kept.values[static_cast<std::size_t>(u)]);
-    }
+    bind_kept(rows, u);
     Values index;
-    for (const ExprRef& expr : gather.index) index.push_back(scalars_.index(with_kept(expr, rows.kept)));
-    index.push_back(from);
-    Value where = clipped ? *clipped : Value(bool_literal(true));
-    if (gather.inside != nullptr) {
-      Value inside = scalars_.convert(with_kept(gather.inside, rows.kept));
-      where = clipped ? inside && *clipped : inside;
-    }
+    for (const ExprRef& expr : gather.index)
+      index.push_back(step ? Value(0) : scalars_.index(with_kept(expr, rows.kept)));
+    index.push_back(step ? rows.offsets[static_cast<std::size_t>(u)] + *step : from);
+    std::optional<Value> where = clipped;
+    auto demand = [&](const Value& cond) { where = where ? cond && *where : cond; };
+    if (rows.sometimes != nullptr) demand(scalars_.convert(with_kept(rows.sometimes, rows.kept)));
+    if (!rows.wanted.empty()) demand(rows.wanted[static_cast<std::size_t>(u)]);
+    if (!where) where = Value(bool_literal(true));
     b_.add(roles::CpAsync{tile(gather.tile, {rows.row_at(u), rows.column}), at(tensor, index), 1, rows.shape.elements,
-                          rows.shape.piece, where.expr()});
+                          rows.shape.piece, where->expr()});
   }
 }
 

@@ -142,9 +142,15 @@ class Lowering {
   };
   struct GatheredRows {
     graph::TensorRows gather;
-    GatherShape shape;
-    Value row, column;  ///< of the thread's first piece
+    GatherShape shape = {};
+    Value row = 0, column = 0;  ///< of the thread's first piece
     std::vector<KeptOfRow> kept;
+    /// Whether a row's index is a sum of what no iteration changes and what all rows have in common, one a dimension but
+    /// for the last.
+    bool splits = false;
+    std::vector<ir::ExprRef> row_index, rest_index;
+    ir::ExprRef always, sometimes;  ///< of the conditions of a row: those that no iteration changes, and the others
+    Values offsets, wanted;         ///< by own row: elements before it, whether it is one
     Value row_at(std::int64_t own) const { return own == 0 ? row : row + own * shape.step; }
   };
   /// Iterations by which what a loop copies is published behind; those that are done.
@@ -155,6 +161,10 @@ class Lowering {
   GatherShape gather_shape(const ir::Stmt& stmt, const graph::TensorRows& gather) const;
   GatheredRows keep_rows(const ir::Stmt& stmt, const ir::For* loop);
   static ir::ExprRef with_kept(const ir::ExprRef& expr, const std::vector<KeptOfRow>& kept);
+  static void split_places(GatheredRows& rows, const std::set<const ir::VarDecl*>& changing);
+  void bind_kept(const GatheredRows& rows, std::int64_t own);
+  Value row_offset(const GatheredRows& rows);
+  Value step_offset(const GatheredRows& rows, const Value& from);
   void gather_tile(const ir::Stmt& stmt);
   int gather_lag(const ir::For& loop) const;
   void publish_gathered(std::size_t ring);

@@ -15,10 +15,18 @@ struct Piece {
   std::int64_t from = -1;  ///< byte of the tensor, -1: outside
 };
 
-/// Whether so many neighbours of a row lie in the tensor.
-bool is_inside(const ir::TensorView& view, std::vector<std::int64_t> element, std::int64_t count) {
-  element.back() += count - 1;
-  return tensor_offset(view, element).has_value();
+/// The place of a piece that a lane names: elements from the tensor's first one on. Nothing where it leaves the
+/// tensor's memory.
+std::optional<std::int64_t> place_of_piece(const ir::TensorView& view, const std::vector<std::int64_t>& index,
+                                           std::int64_t count) {
+  std::int64_t offset = 0, last = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    if (view.shape[d] == 0) return {};
+    offset += index[d] * view.strides[d];
+    last += (view.shape[d] - 1) * view.strides[d];
+  }
+  if (offset < 0 || offset + count - 1 > last) return {};
+  return offset;
 }
 
 /// The pieces of one lane: its own one, or every threads-th one of the tile, row by row.
@@ -46,8 +54,9 @@ std::vector<Piece> pieces(Machine& m, Warp& w, int lane, const act::CpAsync& a) 
     if (element.size() > 1) element[element.size() - 2] += row;
     Piece piece{smem_byte(smem, {at->copy, at->row + row, at->column + column})};
     std::optional<std::int64_t> offset;
-    if (wanted || !alone) offset = tensor_offset(view, element);
-    if (wanted && !(offset && is_inside(view, element, per_piece))) {
+    if (!alone) offset = tensor_offset(view, element);
+    if (wanted) offset = place_of_piece(view, element, per_piece);
+    if (wanted && !offset) {
       m.fail(Rule::out_of_bounds, w.site,
              fmt::format("{} copies {} elements from {}[{}] on; its shape is [{}]",
                          describe_thread(m, w.block, w.first_thread + lane), per_piece,
