@@ -192,7 +192,7 @@ void LoopExplainer::rings_of_threads() {
     if (!by_threads(i)) continue;
     const std::string& tile = graph_.nodes[i].writes.front().buffer->name;
     std::int64_t slots = slots_of(tile);
-    if (slots < 2) continue;
+    if (slots < 2 || channel_of(tile) != nullptr) continue;
     Ring ring;
     ring.name = tile;
     ring.depth = slots;

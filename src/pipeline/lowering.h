@@ -37,7 +37,7 @@ bool counts_iterations(const ir::For& loop);
 /// Registers of a thread of the role that loads: addresses, counters and the tile's coordinates.
 inline constexpr int kLoadRegisters = 40;
 /// The same where they gather rows, of which they keep what they know.
-inline constexpr int kGatherRegisters = 72;
+inline constexpr int kGatherRegisters = 96;
 inline constexpr std::int64_t kLoadThreads = 128;
 inline constexpr std::int64_t kMaxBox = 256;
 inline constexpr std::int64_t kTileAlignment = 1024;  ///< of swizzled tiles
