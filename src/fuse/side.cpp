@@ -31,9 +31,9 @@ bool has_named_barriers(const Body& body) {
 bool writes_tensors(const Body& body) {
   bool found = false;
   walk(body, [&](const Stmt& stmt) {
-    found = found || std::holds_alternative<PutTensor>(stmt.node) ||
-            std::holds_alternative<PutPiece>(stmt.node) || std::holds_alternative<Atomic>(stmt.node) ||
-            std::holds_alternative<TmaStore>(stmt.node) || std::holds_alternative<BulkStore>(stmt.node);
+    found = found || std::holds_alternative<PutTensor>(stmt.node) || std::holds_alternative<PutPiece>(stmt.node) ||
+            std::holds_alternative<Atomic>(stmt.node) || std::holds_alternative<TmaStore>(stmt.node) ||
+            std::holds_alternative<BulkStore>(stmt.node);
   });
   return found;
 }

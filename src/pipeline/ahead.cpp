@@ -80,7 +80,8 @@ void Ahead::load(const Stmt& stmt, Why why) {
       for (const Range& range : region.ranges) why.another = either(why.another, computed(range.begin));
     }
   } else {
-    for (const ExprRef& expr : expressions_of(*graph::row_gather(stmt))) why.another = either(why.another, computed(expr));
+    for (const ExprRef& expr : expressions_of(*graph::row_gather(stmt)))
+      why.another = either(why.another, computed(expr));
   }
   const bool another = is_tma_load(stmt, placed_) || is_gather(stmt, placed_);
   const std::string found = another ? either(why.nobody, why.another) : why.nobody;

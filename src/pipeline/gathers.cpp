@@ -137,7 +137,8 @@ Lowering::GatheredRows Lowering::keep_rows(const Stmt& stmt, const For* loop) {
   for (const ExprRef& expr : gather.index) find_kept(expr, gather.row.var, changing, found);
   if (gather.inside != nullptr) find_kept(gather.inside, gather.row.var, changing, found);
   for (const ExprRef& expr : found)
-    out.kept.push_back({expr, std::make_shared<const VarDecl>(VarDecl{name + "_at", expr->type, VarKind::let, {}}), {}});
+    out.kept.push_back(
+        {expr, std::make_shared<const VarDecl>(VarDecl{name + "_at", expr->type, VarKind::let, {}}), {}});
   split_places(out, changing);
   for (std::int64_t u = 0; u < out.shape.own; ++u) {
     Scalars::Scope scope(scalars_);

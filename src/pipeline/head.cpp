@@ -108,9 +108,8 @@ roles::Map Lowering::map_of(const Buffer& tensor, const std::vector<std::int64_t
 bool Lowering::is_staged(const Stmt& stmt) const {
   auto atom = placed_.atoms.find(&stmt);
   const auto* copy = atom == placed_.atoms.end() ? nullptr : std::get_if<place::CopyAtom>(&atom->second);
-  return copy != nullptr &&
-         (copy->way == place::CopyWay::staged_store || copy->way == place::CopyWay::staged_elements ||
-          copy->way == place::CopyWay::staged_rows);
+  return copy != nullptr && (copy->way == place::CopyWay::staged_store ||
+                             copy->way == place::CopyWay::staged_elements || copy->way == place::CopyWay::staged_rows);
 }
 
 /// The fragment that goes so.

@@ -145,8 +145,8 @@ class Lowering {
     GatherShape shape = {};
     Value row = 0, column = 0;  ///< of the thread's first piece
     std::vector<KeptOfRow> kept;
-    /// Whether a row's index is a sum of what no iteration changes and what all rows have in common, one a dimension but
-    /// for the last.
+    /// Whether a row's index is a sum of what no iteration changes and what all rows have in common, one a dimension
+    /// but for the last.
     bool splits = false;
     std::vector<ir::ExprRef> row_index, rest_index;
     ir::ExprRef always, sometimes;  ///< of the conditions of a row: those that no iteration changes, and the others

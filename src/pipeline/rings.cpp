@@ -101,9 +101,8 @@ class RingFinder {
 bool RingFinder::loads_inside(const Stmt& stmt, const Buffer& buffer) const {
   bool found = false;
   for_each_body_of(stmt, [&](const Body& body) {
-    walk(body, [&](const Stmt& inner) {
-      found = found || (is_load(inner, placed_) && graph::loaded_tile(inner) == buffer);
-    });
+    walk(body,
+         [&](const Stmt& inner) { found = found || (is_load(inner, placed_) && graph::loaded_tile(inner) == buffer); });
   });
   return found;
 }

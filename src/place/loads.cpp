@@ -224,7 +224,8 @@ bool Placer::place_gather(const StmtRef& stmt) {
   auto gather = graph::row_gather(*stmt);
   if (!gather) return false;
   if (std::string why = gather_obstacle(*stmt, *gather); !why.empty()) {
-    by_threads(stmt, fmt::format("`{}` is loaded where the program says, not ahead: the nest", gather->tile->name), why);
+    by_threads(stmt, fmt::format("`{}` is loaded where the program says, not ahead: the nest", gather->tile->name),
+               why);
     return true;
   }
   placed_.atoms[stmt.get()] = CopyAtom{CopyWay::gather_load, gather_piece(*gather)};
@@ -256,8 +257,8 @@ bool Placer::is_only_writer_of(const Stmt& nest, const Buffer& tensor) const {
 bool Placer::place_scatter(const StmtRef& stmt) {
   auto rows = graph::row_scatter(*stmt);
   if (!rows || !in_registers(rows->tile) || !goes_by_slices(rows->tile, rows->tensor)) return false;
-  const bool alone = !looped_.contains(stmt.get()) && !read_.contains(rows->tensor.get()) &&
-                     is_only_writer_of(*stmt, rows->tensor);
+  const bool alone =
+      !looped_.contains(stmt.get()) && !read_.contains(rows->tensor.get()) && is_only_writer_of(*stmt, rows->tensor);
   const bool last = rows->tensor->strides.empty() || as_int(rows->tensor->strides.back()) == 1;
   const int piece = gather_piece(*rows);
   if (!alone || !last || reads_memory(*rows) || piece < kLeastPiece) return false;

@@ -276,7 +276,8 @@ struct Prefetch {
 };
 
 // cp.async: rows x columns by the threads of the role in pieces of 16, 8 or 4 bytes, zeros outside the tensor. With
-// `where` each thread copies one piece, a row of its own, between the places that it names; zeros where `where` is false.
+// `where` each thread copies one piece, a row of its own, between the places that it names; zeros where `where` is
+// false.
 struct CpAsync {
   SmemRef dst;
   TensorRef src;
@@ -445,8 +446,8 @@ using AnyStmt =
                  SyncThreads, SyncWarp, ClusterArrive, ClusterWait, BarrierSync, BarrierArrive, TmaLoad, TmaStore,
                  BulkLoad, BulkStore, BulkCommit, BulkWait, Prefetch, CpAsync, CpCommit, CpWait, Wgmma, WgmmaCommit,
                  WgmmaAwait, Mma, LdMatrix, StMatrix, Each, RowReduce, LaneReduce, Keep, LoadTensor, StoreTensor,
-                 LoadShared, StoreShared, PutTensor, PutShared, PutPiece, Atomic, AtomicShared, Broadcast, Shuffle, Clock,
-                 Acquire, Publish, Receive, Release, Issue>;
+                 LoadShared, StoreShared, PutTensor, PutShared, PutPiece, Atomic, AtomicShared, Broadcast, Shuffle,
+                 Clock, Acquire, Publish, Receive, Release, Issue>;
 
 /// Any one of them. Construction and copies are out of line: what std::variant makes of so many alternatives is too
 /// much for every file to compile anew.

@@ -262,11 +262,11 @@ void Copies::check(const Met& met, const CpAsync& s) {
 void Copies::check(const Met& met, const PutPiece& s) {
   if (s.piece != 16 && s.piece != 8 && s.piece != 4)
     return error(Rule::cp_async_tile, s.src.loc, met, fmt::format("pieces of {} bytes", s.piece), "write 16, 8 or 4");
-  if (!same_type(met, Rule::cp_async_tile, s.src, s.dst.tensor)) return;
+  if (!same_type(met, Rule::cp_async_tile, s.src, s.dst.tensor, s.dst.tensor->type)) return;
   layout::SmemTile tile = layout::smem_tile(*s.src.smem);
   if (tile.bits > s.piece * 8)
-    return error(Rule::cp_async_tile, s.src.loc, met, fmt::format("pieces of {} bytes of elements of {} bits", s.piece,
-                                                                  tile.bits),
+    return error(Rule::cp_async_tile, s.src.loc, met,
+                 fmt::format("pieces of {} bytes of elements of {} bits", s.piece, tile.bits),
                  "move at least one element");
   TilePlace place = place_of(s.src, met.ranges);
   if (!inside(check_, s.src, place, 1, s.piece * 8 / tile.bits)) return;

@@ -349,17 +349,15 @@ struct Finish {};
 
 }  // namespace act
 
-using Action =
-    std::variant<act::Assign, act::If, act::Else, act::End, act::OnlyThread, act::OnlyWarp, act::LoopEnter,
-                 act::LoopTest, act::LoopNext, act::WhileEnter, act::WhileTest, act::Jump, act::DefFragment,
-                 act::MbarInit, act::Wait, act::Arrive, act::Expect, act::Fence, act::SyncThreads, act::SyncWarp,
-                 act::ClusterArrive, act::ClusterWait, act::Barrier, act::TmaLoad, act::TmaStore, act::BulkLoad,
-                 act::BulkStore, act::BulkCommit, act::BulkWait, act::Prefetch, act::CpAsync, act::CpCommit,
-                 act::CpWait, act::Wgmma, act::WgmmaCommit, act::WgmmaAwait, act::Mma, act::LdMatrix, act::StMatrix,
-                 act::Each, act::RowReduce, act::LaneReduce, act::Keep, act::LoadTensor, act::StoreTensor,
-                 act::LoadShared, act::StoreShared, act::PutTensor, act::PutShared, act::PutPiece, act::Atomic,
-                 act::AtomicShared,
-                 act::Broadcast, act::Shuffle, act::ReadClock, act::TaskBegin, act::TaskEnd, act::Finish>;
+using Action = std::variant<
+    act::Assign, act::If, act::Else, act::End, act::OnlyThread, act::OnlyWarp, act::LoopEnter, act::LoopTest,
+    act::LoopNext, act::WhileEnter, act::WhileTest, act::Jump, act::DefFragment, act::MbarInit, act::Wait, act::Arrive,
+    act::Expect, act::Fence, act::SyncThreads, act::SyncWarp, act::ClusterArrive, act::ClusterWait, act::Barrier,
+    act::TmaLoad, act::TmaStore, act::BulkLoad, act::BulkStore, act::BulkCommit, act::BulkWait, act::Prefetch,
+    act::CpAsync, act::CpCommit, act::CpWait, act::Wgmma, act::WgmmaCommit, act::WgmmaAwait, act::Mma, act::LdMatrix,
+    act::StMatrix, act::Each, act::RowReduce, act::LaneReduce, act::Keep, act::LoadTensor, act::StoreTensor,
+    act::LoadShared, act::StoreShared, act::PutTensor, act::PutShared, act::PutPiece, act::Atomic, act::AtomicShared,
+    act::Broadcast, act::Shuffle, act::ReadClock, act::TaskBegin, act::TaskEnd, act::Finish>;
 
 struct Instr {
   ExprRange code;  ///< computes the operands

@@ -76,8 +76,8 @@ Action Compiler::action(const roles::Prefetch&) { return act::Prefetch{}; }
 Action Compiler::action(const roles::CpAsync& n) {
   SmemPlace dst = place(n.dst);
   TensorPlace src = place(n.src);
-  return act::CpAsync{dst, src, n.rows, n.columns, n.piece,
-                      n.where == nullptr ? std::nullopt : std::optional(value(n.where))};
+  return act::CpAsync{dst,       src,     n.rows,
+                      n.columns, n.piece, n.where == nullptr ? std::nullopt : std::optional(value(n.where))};
 }
 Action Compiler::action(const roles::CpCommit&) { return act::CpCommit{}; }
 Action Compiler::action(const roles::CpWait& n) { return act::CpWait{n.pending}; }

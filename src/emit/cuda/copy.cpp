@@ -293,8 +293,8 @@ void emit(Emitter& e, const roles::CpAsync& s) {
     // What is not wanted is not read, wherever it would lie.
     e.line(fmt::format("{}({}, {} + {}, {} ? {} : 0);", e.helper(fmt::format("cp_async_{}", s.piece)),
                        element_address(e, s.dst, "0", "0"), e.use(s.src.tensor),
-                       tensor_offset(e, s.src.tensor, index_texts(e, s.src.index)), expr_text(e, s.where, Level::logical_or),
-                       s.piece));
+                       tensor_offset(e, s.src.tensor, index_texts(e, s.src.index)),
+                       expr_text(e, s.where, Level::logical_or), s.piece));
     return;
   }
   Pieces p = pieces_of(e, s);

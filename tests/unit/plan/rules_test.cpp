@@ -90,8 +90,8 @@ TEST(Rules, ChunkScan) {
             "copy 0/4, copy 0/5, copy 0/1, copy 0/2, each 2/0, gemm 2/3; cb_s 2, x_s 2, dt_s 2, dA_k 2");
 }
 
-// The element-wise gather of A is no copy, so it stays beside the product.
-TEST(Rules, Convolution) { EXPECT_EQ(library_rules("conv2d"), "each 1/1, copy 0/0, gemm 1/2; B_s 2"); }
+// The nest that gathers the rows of A is a load as the copy of B is, where a role can load it.
+TEST(Rules, Convolution) { EXPECT_EQ(library_rules("conv2d"), "each 0/0, copy 0/1, gemm 3/2; A_s 4, B_s 4"); }
 
 TEST(Rules, BiasBeforeTheLoopIsNoPartOfIt) {
   EXPECT_EQ(library_rules("matmul_bias_act"), "copy 0/0, copy 0/1, gemm 2/2; A_s 3, B_s 3");
