@@ -1,6 +1,7 @@
 #include "graph/row_gather.h"
 
 #include "graph/work.h"
+#include "ir/build.h"
 #include "ir/visit.h"
 #include "roundtrip.h"
 
