@@ -249,7 +249,8 @@ __device__ __forceinline__ void renew(T (&x)[N]) {
 }
 )"};
   table["matrix_desc"] = {
-      {}, R"(// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code; its address within the block in units of 16 bytes.
+      {},
+      R"(// Descriptor of a wgmma operand in shared memory: byte distances of its pieces, swizzle code; its address within the block in units of 16 bytes.
 template <unsigned LEADING, unsigned STRIDE, unsigned SWIZZLE>
 __device__ __forceinline__ unsigned long long matrix_desc(unsigned address) {
   return (unsigned long long)(SWIZZLE << 30 | STRIDE >> 4) << 32 | ((LEADING >> 4 << 16) + address);
