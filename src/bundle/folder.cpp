@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -21,6 +20,7 @@ namespace plait::bundle {
 namespace {
 
 namespace fs = std::filesystem;
+using runtime::file_failure;
 
 constexpr std::int64_t kMostHeader = std::int64_t{4} << 20;  ///< bytes of a header that is looked at
 
@@ -29,12 +29,6 @@ std::string first_line(const std::string& name) { return fmt::format("/* plait b
 Diagnostics refuse(const std::string& path, const std::string& what) {
   Diagnostics found;
   found.error(Rule::bundle_folder, runtime::file_loc(path), what);
-  return found;
-}
-
-Diagnostics failure(const std::string& path, std::string_view what, int error) {
-  Diagnostics found;
-  found.error(Rule::file_access, runtime::file_loc(path), fmt::format("cannot {}: {}", what, std::strerror(error)));
   return found;
 }
 
@@ -62,10 +56,11 @@ class Staged {
     constexpr int kSuffix = 5;
     // mkstemps makes the name, which a folder then takes.
     int fd = ::mkstemps(template_.data(), kSuffix);
-    if (fd < 0) return failure(template_, "create a folder beside the bundle's", errno);
+    if (fd < 0) return file_failure(template_, "create a folder beside the bundle's", errno);
     ::close(fd);
     ::unlink(template_.c_str());
-    if (::mkdir(template_.c_str(), 0777) != 0) return failure(template_, "create a folder beside the bundle's", errno);
+    if (::mkdir(template_.c_str(), 0777) != 0)
+      return file_failure(template_, "create a folder beside the bundle's", errno);
     is_made_ = true;
     return {};
   }
@@ -78,7 +73,7 @@ class Staged {
       good = false;
       cause = errno;
     }
-    return good ? Diagnostics() : failure(path, "write the file", cause);
+    return good ? Diagnostics() : file_failure(path, "write the file", cause);
   }
   /// Takes the place of what is there, which then lies in the folder that is removed.
   Diagnostics commit(const fs::path& place) {
@@ -87,16 +82,16 @@ class Staged {
       is_made_ = false;
       return {};
     }
-    if (errno != ENOTEMPTY && errno != EEXIST) return failure(place.string(), "put the bundle there", errno);
+    if (errno != ENOTEMPTY && errno != EEXIST) return file_failure(place.string(), "put the bundle there", errno);
     if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0) return {};
-    if (errno != EINVAL && errno != ENOSYS) return failure(place.string(), "put the bundle there", errno);
+    if (errno != EINVAL && errno != ENOSYS) return file_failure(place.string(), "put the bundle there", errno);
     // A file system that cannot exchange two folders: the old one steps aside.
     std::string old = template_ + ".old";
-    if (::rename(to, old.c_str()) != 0) return failure(place.string(), "move the earlier bundle away", errno);
+    if (::rename(to, old.c_str()) != 0) return file_failure(place.string(), "move the earlier bundle away", errno);
     if (::rename(from, to) != 0) {
       int cause = errno;
       ::rename(old.c_str(), to);
-      return failure(place.string(), "put the bundle there", cause);
+      return file_failure(place.string(), "put the bundle there", cause);
     }
     is_made_ = false;
     std::error_code ignored;
@@ -148,7 +143,7 @@ Diagnostics check_folder(const std::string& folder, const std::string& name) {
   if (status.type() == fs::file_type::not_found) {
     fs::path parent = place.parent_path();
     if (::access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) != 0)
-      return failure(folder, "create the folder", errno);
+      return file_failure(folder, "create the folder", errno);
     return {};
   }
   if (status.type() != fs::file_type::directory) return refuse(folder, "this is no folder");
@@ -165,7 +160,7 @@ Diagnostics check_folder(const std::string& folder, const std::string& name) {
     bool is_ours = std::find(known.begin(), known.end(), own) != known.end() && entry->is_regular_file();
     if (!is_ours) return refuse(folder, fmt::format("{} is there, which no earlier bundle {} has written", own, name));
   }
-  if (error) return failure(folder, "read the folder", error.value());
+  if (error) return file_failure(folder, "read the folder", error.value());
   return {};
 }
 

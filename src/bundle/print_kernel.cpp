@@ -215,14 +215,12 @@ std::string KernelPrinter::pieces(const cuda::Kernel& compiled) {
 }
 
 std::string KernelPrinter::map_argument(const roles::MapDecl& map) {
-  constexpr int byte_bits = 8;  // of elements that are smaller, a map counts bytes
-  auto type = cuda::map_type(ir::dtype_bits(map.tensor->type) < byte_bits ? ir::DType::u8 : map.tensor->type);
-  PLAIT_ASSERT(type && map.box.size() <= 5, "a map that TMA does not have: " + map.name);
+  PLAIT_ASSERT(map.box.size() <= 5, "a map that TMA does not have: " + map.name);
   return fmt::format(
       "  {{\n    static const struct map_form form = {{{}, {}, {}, {{{}}}}};\n"
       "    if ((result = add_map(c, {}, &form)) != 0) return result;\n  }}\n",
-      c_string(map.name), static_cast<int>(*type), static_cast<int>(cuda::map_swizzle(map.swizzle)),
-      fmt::join(map.box, ", "), number_of(*map.tensor));
+      c_string(map.name), static_cast<int>(cuda::map_type(map.tensor->type)),
+      static_cast<int>(cuda::map_swizzle(map.swizzle)), fmt::join(map.box, ", "), number_of(*map.tensor));
 }
 
 /// A kernel parameter of the variable's type, in the first bytes of a word.

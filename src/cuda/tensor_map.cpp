@@ -164,13 +164,21 @@ MapPromotion promotion_of(const Shape& shape, std::size_t rank) {
 
 }  // namespace
 
-std::optional<MapType> map_type(DType type) {
+MapType map_type(DType type) {
   switch (type) {
     case DType::bool_:
     case DType::i8:
     case DType::u8:
     case DType::e4m3:
     case DType::e5m2:
+    // By bytes.
+    case DType::i1:
+    case DType::i2:
+    case DType::i4:
+    case DType::u1:
+    case DType::u2:
+    case DType::u4:
+    case DType::e2m1:
       return MapType::u8;
     case DType::i16:
     case DType::u16:
@@ -193,16 +201,8 @@ std::optional<MapType> map_type(DType type) {
       return MapType::f32;
     case DType::f64:
       return MapType::f64;
-    case DType::i1:
-    case DType::i2:
-    case DType::i4:
-    case DType::u1:
-    case DType::u2:
-    case DType::u4:
-    case DType::e2m1:
-      return std::nullopt;
   }
-  return std::nullopt;
+  throw InternalError("a type that the tensor maps do not know");
 }
 
 MapSwizzle map_swizzle(roles::Swizzle swizzle) { return swizzle_info(swizzle).code; }
@@ -216,7 +216,7 @@ Result<TensorMap> encode_map(const Driver& driver, const roles::MapDecl& map, co
   if (wrong.has_errors()) return wrong;
   Shape shape = reversed(map, tensor);
   Status status =
-      driver.encode_map(&encoded, *map_type(tensor.type), static_cast<std::uint32_t>(tensor.shape.size()), tensor.data,
+      driver.encode_map(&encoded, map_type(tensor.type), static_cast<std::uint32_t>(tensor.shape.size()), tensor.data,
                         shape.extents, shape.strides, shape.box, shape.steps, MapInterleave::none,
                         swizzle_info(map.swizzle).code, promotion_of(shape, tensor.shape.size()), MapFill::zeros);
   if (status != Status::ok) return check(driver, status, fmt::format("encoding map {}", map.name), map.loc);

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <optional>
-
 #include "cuda/driver.h"
 #include "ir/tensor.h"
 #include "roles/program.h"
 
 namespace plait::cuda {
 
-/// How the driver calls an element type; nothing for those that TMA does not move.
-std::optional<MapType> map_type(ir::DType type);
+/// How the driver calls an element type; those narrower than a byte are moved by bytes.
+MapType map_type(ir::DType type);
 MapSwizzle map_swizzle(roles::Swizzle swizzle);
 
 /// The descriptor of `map` for a tensor in device memory. A tensor without elements gets a descriptor of zeros, which

@@ -18,12 +18,6 @@ namespace {
 
 constexpr std::int64_t kMaxSource = std::int64_t{16} << 20;
 
-Diagnostics failure(const std::string& path, std::string_view what, int error) {
-  Diagnostics diags;
-  diags.error(Rule::file_access, file_loc(path), fmt::format("cannot {}: {}", what, std::strerror(error)));
-  return diags;
-}
-
 Diagnostics refusal(const std::string& path, std::string message, std::string fix) {
   Diagnostics diags;
   diags.error(Rule::file_access, file_loc(path), std::move(message), std::move(fix));
@@ -66,6 +60,12 @@ std::optional<std::string> read_standard_input() {
 
 }  // namespace
 
+Diagnostics file_failure(const std::string& path, std::string_view what, int error) {
+  Diagnostics diags;
+  diags.error(Rule::file_access, file_loc(path), fmt::format("cannot {}: {}", what, std::strerror(error)));
+  return diags;
+}
+
 Loc file_loc(const std::string& path) { return {std::make_shared<SourceFile>(path, ""), 0, 0, 1}; }
 
 Result<InputFile> InputFile::open(const std::string& path) {
@@ -75,9 +75,9 @@ Result<InputFile> InputFile::open(const std::string& path) {
   file.path_ = path;
   // Not blocking, so that a pipe without a writer is refused rather than waited for.
   file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file.fd_ < 0) return failure(path, "open the file", errno);
+  if (file.fd_ < 0) return file_failure(path, "open the file", errno);
   struct stat info{};
-  if (::fstat(file.fd_, &info) != 0) return failure(path, "examine the file", errno);
+  if (::fstat(file.fd_, &info) != 0) return file_failure(path, "examine the file", errno);
   if (S_ISDIR(info.st_mode)) return refusal(path, "this is a directory, not a file", "name a file");
   if (!S_ISREG(info.st_mode))
     return refusal(path, "this is a device or a pipe, not a regular file", "save the data to a file first");
@@ -104,7 +104,7 @@ Diagnostics InputFile::read(std::int64_t offset, void* to, std::int64_t bytes) c
   while (done < bytes) {
     ssize_t n = ::pread(fd_, static_cast<char*>(to) + done, static_cast<std::size_t>(bytes - done), offset + done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return failure(path_, "read the file", errno);
+    if (n < 0) return file_failure(path_, "read the file", errno);
     if (n == 0)
       return refusal(path_, "the file became shorter while it was read", "do not change the file during the run");
     done += n;
@@ -152,12 +152,12 @@ Diagnostics StagedFile::check(const std::string& path) {
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return refusal(path, "this is a directory, not a file", "name a file");
-    if (S_ISREG(info.st_mode) && ::access(path.c_str(), W_OK) != 0) return failure(path, "write the file", errno);
+    if (S_ISREG(info.st_mode) && ::access(path.c_str(), W_OK) != 0) return file_failure(path, "write the file", errno);
     return {};
   }
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   bool good = ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
-  return good ? Diagnostics() : failure(path, "create the file", errno);
+  return good ? Diagnostics() : file_failure(path, "create the file", errno);
 }
 
 Result<StagedFile> StagedFile::stage(const std::string& path, const std::vector<std::string_view>& parts) {
@@ -174,7 +174,7 @@ Result<StagedFile> StagedFile::stage(const std::string& path, const std::vector<
     return staged;
   }
   int fd = staged.create_beside();
-  if (fd < 0) return failure(path, "create the file", errno);
+  if (fd < 0) return file_failure(path, "create the file", errno);
   bool good = !exists || ::fchmod(fd, info.st_mode & 0777) == 0;
   for (std::string_view part : parts) good = good && write_all(fd, part);
   int cause = errno;
@@ -182,7 +182,7 @@ Result<StagedFile> StagedFile::stage(const std::string& path, const std::vector<
     good = false;
     cause = errno;
   }
-  if (!good) return failure(path, "write the file", cause);
+  if (!good) return file_failure(path, "write the file", cause);
   return staged;
 }
 
@@ -232,7 +232,7 @@ StagedFile::~StagedFile() {
 
 Diagnostics StagedFile::commit() {
   if (!temporary_.empty()) {
-    if (::rename(temporary_.c_str(), target_.c_str()) != 0) return failure(path_, "write the file", errno);
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) return file_failure(path_, "write the file", errno);
     temporary_.clear();
     forget();
     return {};
@@ -241,7 +241,7 @@ Diagnostics StagedFile::commit() {
   int fd = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 && errno == ENXIO)
     return refusal(path_, "nobody reads from this pipe", "start what reads it first, or name a file");
-  if (fd < 0) return failure(path_, "open the file", errno);
+  if (fd < 0) return file_failure(path_, "open the file", errno);
   ::fcntl(fd, F_SETFL, 0);
   bool good = write_all(fd, pending_);
   int cause = errno;
@@ -249,7 +249,7 @@ Diagnostics StagedFile::commit() {
     good = false;
     cause = errno;
   }
-  return good ? Diagnostics() : failure(path_, "write the file", cause);
+  return good ? Diagnostics() : file_failure(path_, "write the file", cause);
 }
 
 }  // namespace plait::runtime

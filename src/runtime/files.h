@@ -8,6 +8,8 @@ namespace plait::runtime {
 
 /// A place that names a file as a whole.
 Loc file_loc(const std::string& path);
+/// That `what` cannot be done with a file, and why: `error` is the system's number of the cause.
+Diagnostics file_failure(const std::string& path, std::string_view what, int error);
 
 /// A regular file opened for reading. Directories, devices and pipes are refused by name.
 class InputFile {
